@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,10 +16,10 @@ from tests.waiting import PATIENCE_SECONDS
 
 
 class UpCluster:
-    def __init__(self, data_dir: Path, *, brokers: int, overrides: Mapping[str, str] | None = None) -> None:
+    def __init__(self, data_dir: Path, *, brokers: int, overrides: Mapping[str, str] | None = None, options: Sequence[str] = ()) -> None:
         self.data_dir = data_dir
         overridden = [part for name, value in (overrides or {}).items() for part in ("--override", f"{name}={value}")]
-        self._words = ("up", "--brokers", brokers, "--port", 0, "--data-dir", data_dir, *overridden)
+        self._words = ("up", "--brokers", brokers, "--port", 0, "--data-dir", data_dir, *overridden, *options)
         self.process: subprocess.Popen[bytes]
         self.ready: dict[str, str] = {}
         self._restarted: dict[int, subprocess.Popen[bytes]] = {}

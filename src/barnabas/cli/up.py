@@ -6,6 +6,9 @@ dies, a message says so and the others continue.
 
 With ``--ephemeral`` the cluster belongs to the program that started it, which is a test in any
 language: it has a temporary directory and free ports, and it ends with that program.
+
+With ``--secure`` every connection uses SASL_SSL. Further lines, or keys of the JSON, then name the
+files that a client needs; the password is in these files and not in the output.
 """
 
 from __future__ import annotations
@@ -14,23 +17,27 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from barnabas.cli.errors import Refused
 from barnabas.cli.server import announce
 from barnabas.cli.terminal.overrides import parse_overrides
+from barnabas.config.settings import BrokerSettings
 from barnabas.devcluster.child_node import NodeEnded
-from barnabas.devcluster.development import LOCALHOST, development_properties
+from barnabas.devcluster.development import LOCALHOST, SECURE_LISTENER, development_properties
 from barnabas.devcluster.development_cluster import DevelopmentCluster, StopAsked, existing_controllers
 from barnabas.devcluster.ephemeral import EphemeralDirectory, end_with_parent
 from barnabas.model.cannot_start import CannotStart
 from barnabas.node.node import Ready
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop, run_until_stopped
 from barnabas.telemetry.logs import FORMAT_VARIABLE, EventLog, LogFormat
+
+if TYPE_CHECKING:
+    from barnabas.devcluster.secure import SecureFiles
 
 DEFAULT_DATA_DIR = Path(".barnabas/data")
 DEFAULT_PORT = 9092
@@ -56,6 +63,10 @@ def up(
     ephemeral: bool = typer.Option(
         False, "--ephemeral", help="For tests: temporary data and free ports; the cluster ends with the process that started it."
     ),
+    secure: bool = typer.Option(
+        False, "--secure", help="Encrypt and authenticate every connection; certificates and an admin user are made in DIR/secure."
+    ),
+    show_password: bool = typer.Option(False, "--show-password", help="With --secure: also print the password of the admin user."),
     as_json: bool = typer.Option(False, "--json", help="Print the ready line as JSON."),
 ) -> None:
     """Start a development cluster; Ctrl-C or SIGTERM stops it.
@@ -65,10 +76,15 @@ def up(
 
     With --ephemeral the cluster also stops when its parent process ends, or when a pipe at its
     standard input is closed, and removes its data.
+
+    With --secure clients log in as the user admin over TLS; the output names the files of
+    properties that they need.
     """
     overrides = parse_overrides(override)
     if ephemeral and data_dir is not None:
         raise Refused("--ephemeral has a temporary directory of its own, so --data-dir cannot be given with it.")
+    if show_password and not secure:
+        raise Refused("--show-password belongs to --secure: other clusters have no password.")
     chosen_port = port if port is not None else (0 if ephemeral else DEFAULT_PORT)
     with ExitStack() as at_end:
         if ephemeral:
@@ -77,38 +93,109 @@ def up(
         else:
             directory = data_dir or DEFAULT_DATA_DIR
         try:
+            made = _secure_files(directory, brokers, host) if secure else None
+            announcement = Announcement(as_json=as_json, secure=made, shows_password=show_password)
             if brokers > 1:
                 cluster = DevelopmentCluster(
-                    brokers, data_dir=directory, host=host, port=chosen_port, metrics_port=metrics_port, overrides=overrides
+                    brokers, data_dir=directory, host=host, port=chosen_port, metrics_port=metrics_port, overrides=overrides, secure=made
                 )
-                _run_several(cluster, as_json=as_json, hurry=not ephemeral)
+                _run_several(cluster, announcement, hurry=not ephemeral)
                 return
             if len(existing_controllers(directory)) > 1:
                 raise Refused(f"{directory} holds a cluster of several nodes, so --brokers must say how many.")
             if metrics_port:
                 overrides.setdefault("barnabas.prometheus.listener", f"{host}:{metrics_port}")
-            properties = development_properties(host=host, port=chosen_port, data_dir=str(directory / "node-1"), overrides=overrides)
-            code = _run_one(properties, announce_json if as_json else announce, hurry=not ephemeral)
+            if made is not None:
+                overrides = made.node_properties(1) | overrides
+            listener = SECURE_LISTENER if secure else "PLAINTEXT"
+            properties = development_properties(
+                host=host, port=chosen_port, data_dir=str(directory / "node-1"), listener=listener, overrides=overrides
+            )
+            code = _run_one(properties, announcement, hurry=not ephemeral)
         except CannotStart as error:
             raise Refused(str(error)) from error
     raise typer.Exit(code)
 
 
-def announce_json(ready: Ready) -> None:
-    _print_json(bootstrap=ready.bootstrap, cluster=ready.cluster_id, pids=[os.getpid()])
+def _secure_files(directory: Path, brokers: int, host: str) -> SecureFiles:
+    # Only a secured cluster needs the library for certificates, which takes long to load.
+    import datetime
+
+    from barnabas.devcluster.secure import SecureFiles
+
+    return SecureFiles(directory, nodes=range(1, brokers + 1), host=host, now=datetime.datetime.now(datetime.UTC))
 
 
-def _print_json(*, bootstrap: str, cluster: str, pids: list[int]) -> None:
-    typer.echo(json.dumps({"bootstrap": bootstrap, "cluster": cluster, "pids": pids}))
+class Announcement:
+    """The lines that tell how to reach a cluster, once it is ready."""
+
+    def __init__(self, *, as_json: bool, secure: SecureFiles | None, shows_password: bool) -> None:
+        self._as_json = as_json
+        self._secure = secure
+        self._shows_password = shows_password
+
+    async def prepare(self, settings: BrokerSettings, bootstrap: str) -> None:
+        """Raises ``CannotStart``."""
+        if self._secure is not None:
+            from barnabas.devcluster.admin_user import ensure_admin
+
+            await ensure_admin(settings, bootstrap, self._secure.admin_password)
+            self._secure.write_client_files(bootstrap)
+
+    def of_one(self, ready: Ready) -> None:
+        if self._as_json:
+            self._print_json(bootstrap=ready.bootstrap, cluster=ready.cluster_id, pids=[os.getpid()])
+        else:
+            announce(ready)
+            self._print_secure()
+
+    def of_several(self, cluster: DevelopmentCluster) -> None:
+        if self._as_json:
+            self._print_json(bootstrap=cluster.bootstrap, cluster=cluster.cluster_id, pids=cluster.pids)
+        else:
+            typer.echo(f"ready bootstrap={cluster.bootstrap} cluster={cluster.cluster_id} pids={','.join(map(str, cluster.pids))}")
+            self._print_secure()
+
+    def _print_json(self, *, bootstrap: str, cluster: str, pids: list[int]) -> None:
+        values: dict[str, object] = {"bootstrap": bootstrap, "cluster": cluster, "pids": pids}
+        files = self._secure
+        if files is not None:
+            values |= {
+                "security_protocol": "SASL_SSL",
+                "user": "admin",
+                "client_properties": str(files.client_file),
+                "librdkafka_properties": str(files.librdkafka_file),
+                "ca": str(files.trusted),
+            }
+            if self._shows_password:
+                values["password"] = files.admin_password
+        typer.echo(json.dumps(values))
+
+    def _print_secure(self) -> None:
+        files = self._secure
+        if files is None:
+            return
+        password = f"password {files.admin_password}" if self._shows_password else "the password is in the files"
+        typer.echo(f"The user is admin, with SCRAM-SHA-512 over SASL_SSL; {password}.")
+        typer.echo(f"  barnabas       --config-file {files.client_file}")
+        typer.echo(f"  Kafka's tools  --command-config {files.client_file}")
+        typer.echo(f"  librdkafka     kcat -F {files.librdkafka_file} -L")
+        typer.echo(f"  certificate    {files.trusted}")
+        typer.echo(f"Save it as a profile: barnabas profile add secure --config-file {files.client_file} --use")
 
 
-def _run_one(properties: dict[str, str], on_ready: Callable[[Ready], None], *, hurry: bool) -> int:
+def _run_one(properties: dict[str, str], announcement: Announcement, *, hurry: bool) -> int:
     settings = parse_settings(properties)
     ensure_formatted(settings)
-    return run_loop(run_until_stopped(settings, EventLog("WARN", node_id=1), on_ready, hurry=hurry))
+
+    async def before_ready(ready: Ready) -> None:
+        await announcement.prepare(settings, ready.bootstrap)
+
+    log = EventLog("WARN", node_id=1)
+    return run_loop(run_until_stopped(settings, log, announcement.of_one, before_ready=before_ready, hurry=hurry))
 
 
-def _run_several(cluster: DevelopmentCluster, *, as_json: bool, hurry: bool) -> None:
+def _run_several(cluster: DevelopmentCluster, announcement: Announcement, *, hurry: bool) -> None:
     """A second signal kills the nodes, unless ``hurry`` is False: a test that ends may send one and
     close the pipe as well."""
     asked = 0
@@ -127,10 +214,12 @@ def _run_several(cluster: DevelopmentCluster, *, as_json: bool, hurry: bool) -> 
         # The nodes write to a pipe, and a person reads what this process makes of it.
         os.environ.setdefault(FORMAT_VARIABLE, LogFormat.TEXT.value)
     cluster.start()
-    if as_json:
-        _print_json(bootstrap=cluster.bootstrap, cluster=cluster.cluster_id, pids=cluster.pids)
-    else:
-        typer.echo(f"ready bootstrap={cluster.bootstrap} cluster={cluster.cluster_id} pids={','.join(map(str, cluster.pids))}")
+    try:
+        run_loop(announcement.prepare(cluster.settings(1), cluster.bootstrap))
+    except BaseException:
+        cluster.kill()
+        raise
+    announcement.of_several(cluster)
     while not isinstance(event := cluster.watch(), StopAsked):
         if isinstance(event, NodeEnded):
             again = f"barnabas server --no-environment --config {cluster.properties_file(event.node_id)}"

@@ -6,6 +6,10 @@ Read in this order:
     development_cluster  DevelopmentCluster: chooses ports, formats directories, starts and stops
     child_node           ChildNode: one ``barnabas server`` process, and its events
     kept_ports           KeptPorts: ports reserved for nodes that do not listen at the moment
+    certificates         CertificateAuthority: signs the certificates of nodes and clients
+    private_files        files with secrets, which only their owner can read
+    secure               SecureFiles: certificates, passwords and settings of a secured cluster
+    admin_user           the user of a secured cluster, added after its first start
     ephemeral            a cluster that ends with its parent and leaves nothing behind
 
 Invariants: a child takes its settings from its properties file alone, and ends with its parent.

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 LOCALHOST = "127.0.0.1"
+# The name of the listener for clients in a secured cluster.
+SECURE_LISTENER = "SASL_SSL"
 # A quorum of three survives the loss of one controller. More controllers would only slow down
 # commits; two controllers survive less than one alone.
 CONTROLLERS_MAX = 3
@@ -24,15 +26,22 @@ class NodePorts(NamedTuple):
 
 
 def development_properties(
-    *, node_id: int = 1, host: str = LOCALHOST, port: int = 0, data_dir: str, overrides: Mapping[str, str] | None = None
+    *,
+    node_id: int = 1,
+    host: str = LOCALHOST,
+    port: int = 0,
+    data_dir: str,
+    listener: str = "PLAINTEXT",
+    overrides: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """With port 0 the system chooses a port, and the node advertises the chosen one."""
+    """With port 0 the system chooses a port, and the node advertises the chosen one. ``listener``
+    is the name of the listener for clients."""
     return {
         "process.roles": "broker,controller",
         "node.id": str(node_id),
         "controller.quorum.voters": f"{node_id}@{host}:0",
         "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://{host}:{port},CONTROLLER://{host}:0",
+        "listeners": f"{listener}://{host}:{port},CONTROLLER://{host}:0",
         "log.dirs": data_dir,
         **replication_properties(1),
         "group.initial.rebalance.delay.ms": "0",
@@ -46,12 +55,19 @@ def controllers_of(brokers: int) -> range:
 
 
 def cluster_properties(
-    node_id: int, ports: Mapping[int, NodePorts], *, controllers: Sequence[int], host: str, data_dir: str, overrides: Mapping[str, str]
+    node_id: int,
+    ports: Mapping[int, NodePorts],
+    *,
+    controllers: Sequence[int],
+    host: str,
+    data_dir: str,
+    overrides: Mapping[str, str],
+    listener: str = "PLAINTEXT",
 ) -> dict[str, str]:
     """The settings of one node among several. The ports of all nodes are known beforehand."""
     own = ports[node_id]
     is_controller = node_id in controllers
-    listeners = f"PLAINTEXT://{host}:{own.clients}" + (f",CONTROLLER://{host}:{own.controllers}" if is_controller else "")
+    listeners = f"{listener}://{host}:{own.clients}" + (f",CONTROLLER://{host}:{own.controllers}" if is_controller else "")
     return {
         "process.roles": "broker,controller" if is_controller else "broker",
         "node.id": str(node_id),

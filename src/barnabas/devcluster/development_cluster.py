@@ -17,18 +17,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
 
 from barnabas.config.addresses import voter
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
+from barnabas.config.settings import BrokerSettings
 from barnabas.devcluster.child_node import ChildNode, NodeEnded, NodeReady
-from barnabas.devcluster.development import LOCALHOST, NodePorts, cluster_properties, controllers_of
+from barnabas.devcluster.development import LOCALHOST, SECURE_LISTENER, NodePorts, cluster_properties, controllers_of
 from barnabas.devcluster.kept_ports import KeptPorts
-from barnabas.env.disk import disk_sentence, write_atomically
+from barnabas.devcluster.private_files import replace as replace_private
+from barnabas.env.disk import disk_sentence
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.cannot_start import CannotStart
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
+
+if TYPE_CHECKING:
+    from barnabas.devcluster.secure import SecureFiles
 
 # A new cluster elects a controller within seconds on a machine with a core for each node; the rest
 # is room for slower machines.
@@ -57,10 +63,13 @@ class DevelopmentCluster:
         port: int = 0,
         metrics_port: int = 0,
         overrides: Mapping[str, str] | None = None,
+        secure: SecureFiles | None = None,
         on_line: Callable[[str], None] | None = None,
     ) -> None:
         """Raises ``CannotStart`` when the settings contradict each other. The first broker gets
         ``port``, the others get the next free ones.
+
+        With ``secure`` all connections use SASL_SSL.
 
         ``on_line`` receives each line that a node logs; the default writes it to stderr of this
         process.
@@ -86,7 +95,12 @@ class DevelopmentCluster:
                 controllers=controllers,
                 host=host,
                 data_dir=str((data_dir / f"node-{node_id}").absolute()),
-                overrides={**_metrics(host, metrics_port, node_id), **(overrides or {})},
+                listener="PLAINTEXT" if secure is None else SECURE_LISTENER,
+                overrides={
+                    **({} if secure is None else secure.node_properties(node_id)),
+                    **_metrics(host, metrics_port, node_id),
+                    **(overrides or {}),
+                },
             )
             for node_id in ports
         }
@@ -101,6 +115,9 @@ class DevelopmentCluster:
 
     def properties_file(self, node_id: int) -> Path:
         return self._data_dir / f"node-{node_id}.properties"
+
+    def settings(self, node_id: int) -> BrokerSettings:
+        return parse_settings(self._properties[node_id])
 
     def start(self) -> None:
         """Start all nodes at once. Raises ``CannotStart`` with the reason of the first node that
@@ -153,11 +170,11 @@ class DevelopmentCluster:
         cluster_id = None
         for each in settings.values():
             cluster_id = ensure_formatted(each, cluster_id=cluster_id)
-        disk = RealDisk()
         for node_id, properties in self._properties.items():
             text = "".join(f"{name}={_escaped(value)}\n" for name, value in properties.items())
             try:
-                write_atomically(disk, str(self.properties_file(node_id)), text.encode("latin-1", "backslashreplace"))
+                # The settings may have passwords.
+                replace_private(self.properties_file(node_id), text.encode("latin-1", "backslashreplace"))
             except OSError as error:
                 raise CannotStart(disk_sentence(f"cannot write {self.properties_file(node_id)}", error)) from error
 

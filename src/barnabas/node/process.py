@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from barnabas.config.keys import ConfigError
@@ -73,10 +73,19 @@ def ensure_formatted(settings: BrokerSettings, *, cluster_id: str | None = None)
 
 
 async def run_until_stopped(
-    settings: BrokerSettings, log: EventLog, on_ready: Callable[[Ready], None], *, watch_stdin: bool = False, hurry: bool = True
+    settings: BrokerSettings,
+    log: EventLog,
+    on_ready: Callable[[Ready], None],
+    *,
+    before_ready: Callable[[Ready], Awaitable[None]] | None = None,
+    watch_stdin: bool = False,
+    hurry: bool = True,
 ) -> int:
     """Returns the exit code. SIGTERM and SIGINT stop cleanly; a second one exits at once, unless
     ``hurry`` is False.
+
+    ``before_ready`` prepares the started node before ``on_ready`` announces it. If it raises, the
+    node stops.
 
     With ``watch_stdin`` the end of the standard input stops cleanly as well: the parent holds the
     other end, and has then died.
@@ -107,7 +116,14 @@ async def run_until_stopped(
         starting.cancel()
         await asyncio.wait([starting])
         return 0
-    on_ready(starting.result())
+    ready = starting.result()
+    if before_ready is not None:
+        try:
+            await before_ready(ready)
+        except CannotStart:
+            await asyncio.wait_for(node.stop(), STOP_SECONDS_MAX)
+            raise
+    on_ready(ready)
     notify(READY)
     failed = asyncio.ensure_future(node.failed.wait())
     await asyncio.wait([stopped, failed], return_when=asyncio.FIRST_COMPLETED)
