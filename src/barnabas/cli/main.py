@@ -44,6 +44,7 @@ COMMANDS = {
     "sql": "sql.command",
     "pipelines": "pipelines.command",
     "profile": "profiles.command",
+    "certs": "certs.command",
 }
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)

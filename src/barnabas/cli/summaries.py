@@ -29,4 +29,5 @@ SUMMARIES: Final = {
     "sql": "Query topics in SQL.",
     "pipelines": "Check data pipelines, run them on Spark, and show their status.",
     "profile": "Save clusters under names, and choose the one that commands use.",
+    "certs": "Make a private certificate authority, and certificates for nodes and clients.",
 }

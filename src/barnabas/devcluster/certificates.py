@@ -57,7 +57,7 @@ class CertificateAuthority:
         self.certificate = certificate
 
     @classmethod
-    def make(cls, name: str, *, now: datetime.datetime) -> CertificateAuthority:
+    def make(cls, name: str, *, now: datetime.datetime, days: float = AUTHORITY_DAYS) -> CertificateAuthority:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = _name(name)
         usage = x509.KeyUsage(
@@ -71,7 +71,7 @@ class CertificateAuthority:
             encipher_only=False,
             decipher_only=False,
         )
-        builder = _builder(subject, subject, key, now, AUTHORITY_DAYS)
+        builder = _builder(subject, subject, key, now, days)
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         builder = builder.add_extension(usage, critical=True)
         builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)

@@ -7,7 +7,7 @@ hex, as Java prints them.
 
 from __future__ import annotations
 
-from cryptography.x509 import Certificate, NameAttribute
+from cryptography.x509 import Certificate, Name, NameAttribute
 from cryptography.x509.oid import NameOID
 
 _KEYWORDS = {
@@ -26,8 +26,11 @@ _ESCAPED = frozenset(',=+<>#;"\\')
 
 def subject_name(certificate: Certificate) -> str:
     """The most special part first: ``CN=client,O=Example``."""
-    parts = ("+".join(_attribute(each) for each in part) for part in reversed(certificate.subject.rdns))
-    return ",".join(parts)
+    return name_text(certificate.subject)
+
+
+def name_text(name: Name) -> str:
+    return ",".join("+".join(_attribute(each) for each in part) for part in reversed(name.rdns))
 
 
 def _attribute(attribute: NameAttribute[str | bytes]) -> str:
