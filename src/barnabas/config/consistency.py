@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from barnabas.config.addresses import is_host, voter
+from barnabas.config.broker_keys.security import STANDARD_AUTHORIZER
 from barnabas.config.keys import ConfigError
 from barnabas.config.listeners import (
     advertised_controller_listeners,
@@ -35,6 +36,13 @@ def check(settings: BrokerSettings) -> None:
 def _one_node_id(settings: BrokerSettings) -> None:
     if settings["node.id"] != settings["broker.id"]:
         raise ConfigError(f"node.id is {settings['node.id']} and broker.id is {settings['broker.id']}, but they must be the same.")
+
+
+def _known_authorizer(settings: BrokerSettings) -> None:
+    """A node must not run without the protection that it was asked for."""
+    name = settings.text("authorizer.class.name")
+    if name not in ("", STANDARD_AUTHORIZER):
+        raise ConfigError(f"authorizer.class.name is {name}, but only {STANDARD_AUTHORIZER} is supported.")
 
 
 def _times(settings: BrokerSettings) -> None:
@@ -172,6 +180,7 @@ def _remote_store(settings: BrokerSettings) -> None:
 
 RULES: Final[tuple[Callable[[BrokerSettings], None], ...]] = (
     _one_node_id,
+    _known_authorizer,
     _times,
     _cleaner_memory,
     _replica_waits,

@@ -6,7 +6,7 @@ no ConfigDef, so DescribeConfigs gives them no type and hides their values.
 
 from __future__ import annotations
 
-from barnabas.config.declare import BOOLEAN, CLASS, LIST, PER_BROKER, STRING, ConfigKey, list_of, no_effect, one_of, refused
+from barnabas.config.declare import BOOLEAN, CLASS, LIST, PER_BROKER, STRING, ConfigKey, list_of, no_effect, refused
 
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
@@ -16,7 +16,6 @@ KEYS = (
         STRING,
         "",
         "The authorizer that decides what each principal may do; empty allows everything.",
-        valid=one_of("", STANDARD_AUTHORIZER),
     ),
     ConfigKey(
         "super.users",
