@@ -154,7 +154,7 @@ def java(tools: Tools, directory: Path) -> RoundTrip:
         common = ("--bootstrap-server", node.bootstrap, "--topic", topic, "--command-config", file)
         tools.run("org.apache.kafka.tools.ConsoleProducer", *common, stdin=value.decode() + "\n")
         consumer = "org.apache.kafka.tools.consumer.ConsoleConsumer"
-        timeout = ("--timeout-ms", str(PATIENCE_SECONDS * 1000))
+        timeout = ("--timeout-ms", str(int(PATIENCE_SECONDS * 1000)))
         return tools.run(consumer, *common, "--from-beginning", "--max-messages", "1", *timeout).strip().encode()
 
     return round_trip

@@ -17,7 +17,8 @@ from tests.waiting import PATIENCE_SECONDS
 USER, PASSWORD = "alice", "wonder"
 PROTOCOLS = ("SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
-HOST = "127.0.0.1"
+# Java clients ask Kerberos for the name that an address resolves to.
+HOST = "localhost"
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ def secure_node(protocol: str, provider: IdentityProvider, tls: dict[str, str], 
         tickets = realm.ticket(USER, keytab)
     with EmbeddedBroker(process=True, config=config) as kafka:
         admin = {"security.protocol": protocol, "sasl.mechanism": "PLAIN", "sasl.username": "admin", "sasl.password": "admins"}
-        client = AdminClient({"bootstrap.servers": kafka.bootstrap, "ssl.ca.location": tls["ssl.truststore.location"], **admin})
+        client = AdminClient(
+            {"log_level": 0, "bootstrap.servers": kafka.bootstrap, "ssl.ca.location": tls["ssl.truststore.location"], **admin}
+        )
         # An upsertion of both mechanisms in one request is a duplicate for Kafka.
         for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
             upsertion = UserScramCredentialUpsertion(USER, ScramCredentialInfo(mechanism, 4096), PASSWORD.encode())

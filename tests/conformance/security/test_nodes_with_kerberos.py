@@ -11,8 +11,10 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from barnabas.model.cannot_start import CannotStart
 from barnabas.testing import EmbeddedBroker
 from peers.kerberos import SERVICE, Realm, why_missing
-from tests.conformance.security.nodes import HOST, kerberos_jaas
+from tests.conformance.security.nodes import kerberos_jaas
 from tests.waiting import PATIENCE_SECONDS
+
+HOST = "127.0.0.1"  # of the listeners of embedded brokers
 
 pytestmark = pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")
 
