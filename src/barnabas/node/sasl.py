@@ -72,9 +72,11 @@ class ScramAccounts:
 
     def find(self, user: str, by_token: bool) -> Account:
         principal = Principal("User", user)
+        # Made for every user, so that an unknown one causes the same work as a wrong password.
+        invented = invented_keys(self.mechanism, self._secret, user)
         found = None if by_token else self._metadata.image.scram.by_user.get(ScramUser(user, self.mechanism.number))
         if found is None:
-            return Account(invented_keys(self.mechanism, self._secret, user), principal, exists=False)
+            return Account(invented, principal, exists=False)
         return Account(ScramKeys(found.salt, found.stored_key, found.server_key, found.iterations), principal, exists=True)
 
 
