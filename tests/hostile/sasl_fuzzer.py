@@ -1,9 +1,9 @@
 """Malformed frames for listeners with SASL: before, during and after authentication.
 
 Every attempt has its own connection. It sends some frames, then a request that only an
-authenticated client may make, and reads until the broker hangs up. No credential among the frames
-is valid, except the one that begins an attempt of the third kind, so the last request must stay
-unanswered in the first two.
+authenticated client may make, and reads until the broker closes the connection. No credential among
+the frames is valid, except the one that begins an attempt of the third kind, so the last request
+must stay unanswered in the first two.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def attack(bootstrap: str, frames: list[bytes]) -> str:
             while piece := raw.recv(65_536):
                 received += piece
         except OSError as error:
-            # The broker hung up with frames unread.
+            # The broker closed the connection with frames unread.
             if isinstance(error, TimeoutError):
                 raise
     return "answered" if _PROBE_ID in _correlation_ids(received) else "not answered"

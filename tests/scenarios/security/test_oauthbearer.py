@@ -51,7 +51,7 @@ def produce(bootstrap: str, token: str) -> None:
 
 def refusal(bootstrap: str, token: str) -> str:
     errors: list[KafkaError] = []
-    admin = AdminClient({"bootstrap.servers": bootstrap, "error_cb": errors.append, **client(token)})
+    admin = AdminClient({"bootstrap.servers": bootstrap, **client(token, error_cb=errors.append)})
     until(lambda: admin.poll(0) or any(each.code() == KafkaError._AUTHENTICATION for each in errors), "librdkafka reports the refusal")
     return next(each.str() for each in errors if each.code() == KafkaError._AUTHENTICATION)
 

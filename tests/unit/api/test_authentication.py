@@ -150,13 +150,12 @@ def test_a_refusal_and_the_close_come_after_the_delay_and_nothing_is_read_meanwh
     client.send(handshake("PLAIN"))
     promised = client.send(token(BAD))
     assert isinstance(promised, Promise)
-    assert client.muted
-    assert not client.closed
+    assert (client.muted, client.closed) == (True, False)
     ((seconds, end),) = client.timers
     assert seconds == DELAY_MS / 1000
     end()
     assert client.closed
-    assert answer(promised.value, ApiKey.SASL_AUTHENTICATE, 2).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED  # type: ignore[arg-type]
+    assert answer(promised.value, ApiKey.SASL_AUTHENTICATE, 2).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert listener.ended("refused") == 1
 
 
@@ -255,11 +254,9 @@ def test_a_step_that_blocks_mutes_the_connection_until_it_is_done(sent: bytes, s
     assert client.muted
     assert client.principal == ANONYMOUS
     listener.work[0]()
-    assert promised.done is served
-    assert client.muted is not served
+    assert (promised.done, client.muted) == (served, not served)
     if served:
         assert client.send(METADATA) == SERVED
     else:
         client.timers[0][1]()
-        assert promised.done
-        assert client.closed
+        assert (promised.done, client.closed) == (True, True)

@@ -56,6 +56,9 @@ def fetched(fetch: Fetch) -> bytes:
                     raise FetchFailed(f"{fetch.url} answered with more than {DOCUMENT_BYTES_MAX} bytes")
                 if monotonic() > deadline:
                     raise FetchFailed(f"{fetch.url} took longer than {fetch.seconds_max:g} seconds")
+            declared = answer.headers.get("Content-Length", "")
+            if declared.isdecimal() and int(declared) > len(document):
+                raise FetchFailed(f"{fetch.url} closed the connection in the middle of its answer")
             return bytes(document)
     except HTTPError as error:
         error.close()

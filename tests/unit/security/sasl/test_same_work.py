@@ -32,31 +32,33 @@ def scram_calls(monkeypatch: pytest.MonkeyPatch, mechanism: ScramMechanism, user
     server, client = ScramServer(mechanism, accounts.find, "server-nonce"), ScramClient(mechanism, user, "wrong", "client-nonce")
     calls: Calls = []
 
-    def count(name: str) -> None:
+    def observed(name: str) -> Any:
         original: Any = getattr(ScramMechanism, name)
 
-        def counted(self: ScramMechanism, *arguments: bytes) -> bytes:
+        def call(self: ScramMechanism, *arguments: bytes) -> bytes:
             calls.append((name, len(arguments[0]), len(arguments[-1])))
             result: bytes = original(self, *arguments)
             return result
 
-        monkeypatch.setattr(ScramMechanism, name, counted)
+        return call
 
-    with monkeypatch.context() as patched:
-        first = client.first()
-        patched.setattr(scram, "compare_digest", lambda left, right: calls.append(("compare", len(left), len(right))))
-        for each in ("mac", "hash"):
-            count(each)
-        challenge = server.step(first)
-        monkeypatch.undo()
-        assert isinstance(challenge, Challenge)
-        final = client.step(challenge.token)
-        assert final is not None
-        patched.setattr(scram, "compare_digest", lambda left, right: calls.append(("compare", len(left), len(right))))
-        for each in ("mac", "hash"):
-            count(each)
-        failed = server.step(final)
-        monkeypatch.undo()
+    def compare(left: bytes, right: bytes) -> bool:
+        calls.append(("compare", len(left), len(right)))
+        return left == right
+
+    def step(token: bytes) -> Any:
+        """A step of the server alone: the client computes with the same functions."""
+        with monkeypatch.context() as patched:
+            patched.setattr(scram, "compare_digest", compare)
+            for name in ("mac", "hash"):
+                patched.setattr(ScramMechanism, name, observed(name))
+            return server.step(token)
+
+    challenge = step(client.first())
+    assert isinstance(challenge, Challenge)
+    final = client.step(challenge.token)
+    assert final is not None
+    failed = step(final)
     assert isinstance(failed, Failed)
     return calls, [failed.message.encode(), b"x" * len(challenge.token)]
 
@@ -71,7 +73,12 @@ def test_scram_works_as_much_for_an_unknown_user(monkeypatch: pytest.MonkeyPatch
 
 def test_plain_compares_as_much_for_an_unknown_user(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
-    monkeypatch.setattr(plain, "compare_digest", lambda left, right: compared.append(len(right)) or False)
+
+    def compare(left: bytes, right: bytes) -> bool:
+        compared.append(len(right))
+        return False
+
+    monkeypatch.setattr(plain, "compare_digest", compare)
     server = PlainServer(PlainUsers({"alice": "wonder"}).check)
     for user in ("alice", "carol"):
         assert isinstance(server.step(f"\x00{user}\x00wrong".encode()), Failed)
