@@ -174,7 +174,7 @@ def _provider_tls(login: LoginModule | None) -> ssl.SSLContext | None:
     if not any(name.startswith("ssl.") for name in options):
         return None
     from barnabas.network.tls.contexts import client_context
-    from barnabas.network.tls.stores import StoreUnreadable
+    from barnabas.network.tls.stores import StoreUnreadable, read_stores
 
     trust = Store(
         options.get("ssl.truststore.type", "JKS").upper(),
@@ -188,6 +188,6 @@ def _provider_tls(login: LoginModule | None) -> ssl.SSLContext | None:
     )
     tls = TlsSettings(keys, trust, options.get("ssl.key.password"), ClientAuth.NONE, PROTOCOL_VERSIONS, (), True, "DEFAULT")
     try:
-        return client_context(tls)
+        return client_context(tls, read_stores(tls))
     except (StoreUnreadable, ssl.SSLError) as error:
         raise CannotStart(f"connections to the identity provider cannot use TLS: {error}") from error

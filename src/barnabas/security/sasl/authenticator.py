@@ -160,7 +160,7 @@ class Authenticator:
             return _answer(ApiKey.SASL_AUTHENTICATE, prefix, response)
 
         def settle(step: Settled) -> Reply | Accepted | Refused:
-            match self._checked(step):
+            match self._checked(step, now_ms):
                 case Challenge(token):
                     return Reply(answer(token))
                 case Authenticated() as done:
@@ -173,7 +173,7 @@ class Authenticator:
 
     def _bare_token(self, token: bytes, now_ms: int) -> Outcome:
         def settle(step: Settled) -> Reply | Accepted | Refused:
-            match self._checked(step):
+            match self._checked(step, now_ms):
                 case Challenge(answer):
                     return Reply(_bare(answer))
                 case Authenticated() as done:
@@ -190,7 +190,10 @@ class Authenticator:
             return Failed(f"SASL mechanism '{self._name}' requested by client is not the one of the connection")
         return self._exchange.step(token)
 
-    def _checked(self, step: Settled) -> Settled:
+    def _checked(self, step: Settled, now_ms: int) -> Settled:
+        if isinstance(step, Authenticated) and step.expires_ms is not None and step.expires_ms <= now_ms:
+            # A session lifetime of 0 would tell the client that the session never ends.
+            return Failed("Authentication failed: the credentials have expired")
         previous = self._previous
         if previous is not None and isinstance(step, Authenticated) and step.principal != previous.principal:
             return Failed("Cannot change principals during re-authentication")

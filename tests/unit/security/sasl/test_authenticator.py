@@ -143,6 +143,12 @@ def test_bytes_that_do_not_decode_are_malformed() -> None:
         made.receive(handshake("PLAIN")[:12], NOW_MS)
 
 
+def test_a_credential_that_has_ended_is_refused() -> None:
+    made = authenticator()
+    made.receive(handshake("EXPIRING"), NOW_MS)
+    assert isinstance(made.receive(token(b"good"), NOW_MS + 60_000), Refused)
+
+
 class Slow:
     """An exchange whose steps belong on a thread."""
 
