@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: demo docs test test-cores test-pipelines test-conformance test-nodes test-hostile up bench lint soak format lock clean kafka-jars kcat
+.PHONY: demo docs test test-cores test-pipelines test-conformance test-nodes test-hostile up bench lint soak format lock clean kafka-jars kcat kerberos
 
 # MyBank, from its database to alerts, with a broker killed in between.
 # BANK_URL=postgresql://... puts the bank on PostgreSQL.
@@ -95,6 +95,15 @@ kafka-jars: .kafka/.installed
 kcat:
 	@command -v kcat >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -qq kcat >/dev/null 2>&1; } \
 	  || echo "kcat is missing, so comparisons with it are skipped (as root: apt-get install kcat)."
+
+# A Kerberos KDC and the library of the extra [kerberos], for the tests of GSSAPI. They are skipped
+# without them, so no other target needs this one.
+kerberos: $(STAMP)
+	@command -v krb5kdc >/dev/null || [ -x /usr/sbin/krb5kdc ] \
+	  || { [ "$$(id -u)" = 0 ] && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq krb5-kdc krb5-admin-server krb5-user libkrb5-dev >/dev/null 2>&1; } \
+	  || echo "The KDC is missing, so tests of GSSAPI are skipped (as root: apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev)."
+	@$(BIN)/python -c "import gssapi" 2>/dev/null || $(BIN)/python -m pip install --quiet 'gssapi>=1.9' \
+	  || echo "The library gssapi cannot be installed, so tests of GSSAPI are skipped."
 
 # Resolves the dependencies again. The lock files have hashes, but no addresses of package indexes.
 lock: $(STAMP)

@@ -27,6 +27,26 @@ class SaslSettings:
     def session_ms_max(self, mechanism: str) -> int:
         return self._integer("connections.max.reauth.ms", mechanism)
 
+    def text(self, name: str, mechanism: str = "") -> str | None:
+        found = self._value(name, mechanism)
+        return None if found is None else str(found)
+
+    def strings(self, name: str) -> tuple[str, ...]:
+        found = self._value(name)
+        assert found is None or isinstance(found, tuple), name
+        return found or ()
+
+    def number(self, name: str) -> float:
+        found = self._value(name)
+        assert isinstance(found, int | float), name
+        return found
+
+    def integer_or_none(self, name: str) -> int | None:
+        return None if self._value(name) is None else self._integer(name)
+
+    def integer(self, name: str) -> int:
+        return self._integer(name)
+
     def _integer(self, name: str, mechanism: str = "") -> int:
         found = self._value(name, mechanism)
         assert isinstance(found, int), name

@@ -12,13 +12,16 @@ from barnabas.config.settings import BrokerSettings
 from barnabas.devcluster.development import SECURE_LISTENER
 from barnabas.devcluster.secure import ADMIN, ADMIN_MECHANISM
 from barnabas.env.awaiting import awaited
+from barnabas.env.clock import SystemClock
 from barnabas.env.entropy import SystemEntropy
 from barnabas.model.cannot_start import CannotStart
 from barnabas.model.errors import ErrorCode
 from barnabas.network.peers import Peer, Peers
 from barnabas.node.sasl import client_login
+from barnabas.node.sasl_services import SaslServices
 from barnabas.node.tls import client_tls
 from barnabas.security.sasl.scram_credentials import ITERATIONS_MIN
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest, ScramCredentialUpsertion
 from barnabas.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 
@@ -33,7 +36,8 @@ async def ensure_admin(settings: BrokerSettings, bootstrap: str, password: str) 
     """``settings`` are those of a node, whose login is used. Raises ``CannotStart``."""
     host, _, port = bootstrap.split(",")[0].rpartition(":")
     entropy = SystemEntropy()
-    login = client_login(settings, SECURE_LISTENER, "sasl.mechanism.inter.broker.protocol", entropy)
+    services = SaslServices(SystemClock(), entropy, EventLog())
+    login = client_login(settings, SECURE_LISTENER, "sasl.mechanism.inter.broker.protocol", services)
     peers = Peers("barnabas-up", tls=client_tls(settings, SECURE_LISTENER), login=login)
     try:
         broker = peers.at(host.strip("[]"), int(port))
@@ -51,6 +55,7 @@ async def ensure_admin(settings: BrokerSettings, bootstrap: str, password: str) 
         await _ask(broker, AlterUserScramCredentialsRequest(deletions=[], upsertions=[credential]))
     finally:
         peers.close()
+        services.stop()
 
 
 async def _ask(broker: Peer, request: Any) -> Any:

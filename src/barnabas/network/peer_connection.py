@@ -91,7 +91,14 @@ class Login(NamedTuple):
     """How this node authenticates to others."""
 
     mechanism: str
-    exchange: Callable[[], ClientExchange]
+    # By the host of the peer. A token or a ticket may have to be fetched first.
+    exchange: Callable[[str], Promise[ClientExchange | LoginFailed]]
+
+
+class LoginFailed(NamedTuple):
+    """This node has no credential for the peer."""
+
+    reason: str
 
 
 # A session that ends is replaced after this part of its life, as Java's clients do.
@@ -107,10 +114,11 @@ class PeerConnection(asyncio.BufferedProtocol):
         on_ready: Callable[[], None],
         on_lost: Callable[[str], None],
         answer_bytes_max: int = ANSWER_BYTES_MAX,
+        host: str = "",
         login: Login | None = None,
     ) -> None:
         """``on_ready`` is called once requests may be sent; ``on_lost`` once with the
-        reason, at the end.
+        reason, at the end. ``host`` is the peer's name, as this node knows it.
         """
         self._reader = FrameReader(buffer, answer_bytes_max)
         self._client_id = client_id.encode()
@@ -121,6 +129,7 @@ class PeerConnection(asyncio.BufferedProtocol):
         self._next_id = 0
         self._fault: str | None = None
         self._counted = False
+        self._host = host
         self._login = login
         # Whether requests could be sent at some time.
         self.became_ready = False
@@ -280,7 +289,12 @@ class PeerConnection(asyncio.BufferedProtocol):
             elif answer.error_code != ErrorCode.NONE:
                 self.close(f"the peer accepts {', '.join(answer.mechanisms)}, and not {login.mechanism}")
             else:
-                exchange = login.exchange()
+                login.exchange(self._host).then(begin)
+
+        def begin(exchange: ClientExchange | LoginFailed) -> None:
+            if isinstance(exchange, LoginFailed):
+                self.close(exchange.reason)
+            elif self._fault is None:
                 self._authenticate(exchange, exchange.first())
 
         call = Call(SaslHandshakeRequest(mechanism=login.mechanism), None)

@@ -135,6 +135,7 @@ class Peer:
             on_ready=self._send_waiting,
             on_lost=self._lost,
             answer_bytes_max=self._answer_bytes_max,
+            host=self.host,
             login=self._login,
         )
         loop = asyncio.get_running_loop()

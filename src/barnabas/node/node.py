@@ -54,6 +54,7 @@ from barnabas.node.pages import NodePages
 from barnabas.node.quorum_events import QuorumEvents
 from barnabas.node.readiness import JOINING, OPENING_LOGS, STOPPING, Readiness
 from barnabas.node.sasl import WITH_SASL, client_login, server_mechanisms
+from barnabas.node.sasl_services import SaslServices
 from barnabas.node.tls import client_tls
 from barnabas.node_context import NodeContext
 from barnabas.quorum.core.quorum_state import QuorumStateDamaged
@@ -117,6 +118,7 @@ class Node:
         self._on_fatal = on_fatal
         self._executor = ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="disk")
         self._metadata_executor = ThreadPoolExecutor(METADATA_DISK_THREADS, thread_name_prefix="metadata-disk")
+        self._sasl = SaslServices(self._clock, self._entropy, self.log)
         self._directories = NodeDirectories(settings, self.node_id, self._disk, self.log)
         self._addresses: OwnAddresses | None = None
         self._readiness = Readiness(self.node_id, self._clock)
@@ -237,6 +239,7 @@ class Node:
         snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
         delivery = MetadataDelivery(metadata_log, applier, snapshots)
         self._serve(addresses, controller)
+        await self._sasl.start()
         self._stops = [
             certificates.stop,
             controller.stop,
@@ -288,7 +291,7 @@ class Node:
             report=self._peer_failed,
             setup_timeout_ms=self.settings.integer("socket.connection.setup.timeout.ms"),
             tls=tls,
-            login=client_login(self.settings, listener, mechanism_key, self._entropy),
+            login=client_login(self.settings, listener, mechanism_key, self._sasl),
         )
 
     def _log_start(self, addresses: OwnAddresses) -> None:
@@ -351,10 +354,12 @@ class Node:
         settings = self.settings
         if security_protocols(settings)[listener.name] not in WITH_SASL:
             return serve
-        mechanisms = server_mechanisms(settings, listener.name, self.broker.metadata, self._entropy)
+        mechanisms = server_mechanisms(settings, listener.name, self.broker.metadata, self._entropy, self._sasl)
         listener.first_request_bytes_max = SaslSettings(settings, listener.name).receive_bytes_max
         delay_ms = settings.integer("connection.failed.authentication.delay.ms")
-        return Authentication(lambda: mechanisms, serve, self._clock, self.log, failed_delay_ms=delay_ms).serve
+        return Authentication(
+            lambda: mechanisms, serve, self._clock, self.log, self._sasl.exchanges, self.metrics, failed_delay_ms=delay_ms
+        ).serve
 
     def _peer_failed(self, address: str, reason: str) -> None:
         self.log.info("connection failed", peer=address, reason=reason)
@@ -425,6 +430,7 @@ class Node:
         if self._addresses is not None:
             self._addresses.close()
         self._directories.unlock()
+        self._sasl.stop()
         for executor in (self._metadata_executor, self._executor):
             executor.shutdown(wait=False)
 

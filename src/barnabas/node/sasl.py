@@ -14,23 +14,30 @@ from barnabas.env.entropy import Entropy
 from barnabas.metadata.applier import MetadataView
 from barnabas.metadata.scram import ScramUser
 from barnabas.model.cannot_start import CannotStart
+from barnabas.model.promise import Promise
 from barnabas.network.peer_connection import Login
+from barnabas.node.kerberos import GSSAPI, kerberos_exchanges, kerberos_login
+from barnabas.node.sasl_services import SaslServices
 from barnabas.security.principal import Principal
 from barnabas.security.sasl.authenticator import Mechanism
 from barnabas.security.sasl.exchange import ServerExchange
 from barnabas.security.sasl.jaas import LoginModule, parse_jaas
+from barnabas.security.sasl.oauthbearer import OAuthBearerServer
 from barnabas.security.sasl.plain import PlainClient, PlainServer, PlainUsers
 from barnabas.security.sasl.scram import Account, ScramClient, ScramServer
 from barnabas.security.sasl.scram_credentials import ScramKeys, ScramMechanism, invented_keys
 
 WITH_SASL = frozenset({"SASL_PLAINTEXT", "SASL_SSL"})
 PLAIN = "PLAIN"
+OAUTHBEARER = "OAUTHBEARER"
 _SCRAM = {each.title: each for each in ScramMechanism}
-SUPPORTED = (PLAIN, *_SCRAM)
+SUPPORTED = (PLAIN, *_SCRAM, OAUTHBEARER, GSSAPI)
 _NONCE_BYTES = 24
 
 
-def server_mechanisms(settings: BrokerSettings, listener: str, metadata: MetadataView, entropy: Entropy) -> dict[str, Mechanism]:
+def server_mechanisms(
+    settings: BrokerSettings, listener: str, metadata: MetadataView, entropy: Entropy, services: SaslServices
+) -> dict[str, Mechanism]:
     """Raises ``CannotStart`` for a mechanism that is not supported or not configured."""
     sasl = SaslSettings(settings, listener)
     secret = entropy.bytes(32)
@@ -43,6 +50,10 @@ def server_mechanisms(settings: BrokerSettings, listener: str, metadata: Metadat
         elif name in _SCRAM:
             accounts = ScramAccounts(_SCRAM[name], metadata, secret)
             exchange = partial(_scram_server, accounts, entropy)
+        elif name == OAUTHBEARER:
+            exchange = _oauthbearer_server(settings, listener, services)
+        elif name == GSSAPI:
+            exchange = kerberos_exchanges(sasl, listener, _login(sasl, listener, name))
         else:
             raise CannotStart(f"the listener {listener} enables the mechanism {name}, but only {', '.join(SUPPORTED)} are supported.")
         made[name] = Mechanism(exchange, sasl.session_ms_max(name))
@@ -61,27 +72,45 @@ class ScramAccounts:
 
     def find(self, user: str, by_token: bool) -> Account:
         principal = Principal("User", user)
+        # Made for every user, so that an unknown one causes the same work as a wrong password.
+        invented = invented_keys(self.mechanism, self._secret, user)
         found = None if by_token else self._metadata.image.scram.by_user.get(ScramUser(user, self.mechanism.number))
         if found is None:
-            return Account(invented_keys(self.mechanism, self._secret, user), principal, exists=False)
+            return Account(invented, principal, exists=False)
         return Account(ScramKeys(found.salt, found.stored_key, found.server_key, found.iterations), principal, exists=True)
 
 
-def client_login(settings: BrokerSettings, listener: str, mechanism_key: str, entropy: Entropy) -> Login | None:
+def client_login(settings: BrokerSettings, listener: str, mechanism_key: str, services: SaslServices) -> Login | None:
     """The mechanism with which this node logs in on a listener of this name; None if the listener
     has no SASL. Raises ``CannotStart``."""
     if security_protocols(settings).get(listener) not in WITH_SASL:
         return None
     name = settings.text(mechanism_key)
-    login = _login(SaslSettings(settings, listener), listener, name)
+    if name not in SUPPORTED:
+        raise CannotStart(f"{mechanism_key} is {name}, but only {', '.join(SUPPORTED)} are supported.")
+    sasl = SaslSettings(settings, listener)
+    login = _login(sasl, listener, name)
+    if name == GSSAPI:
+        return kerberos_login(sasl, listener, services, login)
+    if name == OAUTHBEARER:
+        from barnabas.node.oauthbearer import bearer_login
+
+        return bearer_login(settings, listener, services, login)
     user, password = login.options.get("username"), login.options.get("password")
     if user is None or password is None:
         raise CannotStart(f"the JAAS configuration of {listener} and {name} must have a username and a password for this node.")
     if name == PLAIN:
-        return Login(name, partial(PlainClient, user, password))
-    if name in _SCRAM:
-        return Login(name, lambda: ScramClient(_SCRAM[name], user, password, _nonce(entropy)))
-    raise CannotStart(f"{mechanism_key} is {name}, but only {', '.join(SUPPORTED)} are supported.")
+        return Login(name, lambda _: Promise.kept(PlainClient(user, password)))
+    return Login(name, lambda _: Promise.kept(ScramClient(_SCRAM[name], user, password, _nonce(services.entropy))))
+
+
+def _oauthbearer_server(settings: BrokerSettings, listener: str, services: SaslServices) -> Callable[[], ServerExchange]:
+    # The libraries for tokens are loaded only by a node that uses them.
+    from barnabas.node.oauthbearer import verify_tokens
+
+    sasl = SaslSettings(settings, listener)
+    login = _login(sasl, listener, OAUTHBEARER) if sasl.jaas(OAUTHBEARER) is not None else None
+    return partial(OAuthBearerServer, verify_tokens(settings, listener, services, login))
 
 
 def _login(sasl: SaslSettings, listener: str, mechanism: str) -> LoginModule:

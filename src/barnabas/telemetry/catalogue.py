@@ -30,6 +30,20 @@ CONNECTIONS_ACCEPTED = Metric("barnabas_connections_accepted_total", _COUNTER, "
 CONNECTIONS_REFUSED = Metric(
     "barnabas_connections_refused_total", _COUNTER, "connections", "Connections refused: too many, or not speaking Kafka.", ("listener",)
 )
+AUTHENTICATIONS = Metric(
+    "barnabas_authentications_total",
+    _COUNTER,
+    "authentications",
+    "SASL authentications that ended, by outcome: accepted, accepted again (on the same connection) or refused.",
+    ("listener", "outcome"),
+)
+EXPIRED_CONNECTIONS_KILLED = Metric(
+    "barnabas_expired_connections_killed_total",
+    _COUNTER,
+    "connections",
+    "Connections closed because their client went on after its session, without authenticating again.",
+    ("listener",),
+)
 DESCRIPTORS_MAX = Metric(
     "barnabas_descriptors_max", _GAUGE, "descriptors", "Descriptors this process may have, for files, connections and everything else."
 )

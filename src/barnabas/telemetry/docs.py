@@ -50,7 +50,7 @@ Some are part of normal life: `UNKNOWN_TOPIC_OR_PARTITION` while a topic is bein
 # The beginnings of names, after ``barnabas_``, that belong to a section.
 _SECTIONS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("Requests", ("request", "response"), _ERRORS),
-    ("Network and files", ("network", "connections", "descriptors", "files"), ""),
+    ("Network and files", ("network", "connections", "expired_connections", "authentications", "descriptors", "files"), ""),
     ("Topics", ("topic_",), ""),
     ("Partitions and replication", ("partitions", "isr", "replica", "replication", "fetch_sessions", "producers"), ""),
     ("Log directories", ("log_", "stray", "retention"), ""),

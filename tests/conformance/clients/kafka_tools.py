@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,9 +41,11 @@ class Tools:
 
 
 @contextmanager
-def kafka_tools() -> Iterator[Tools]:
+def kafka_tools(properties: Mapping[str, str] | None = None) -> Iterator[Tools]:
+    """``properties`` are system properties of the JVM."""
     program = Path(__file__).with_name("ToolRunner.java")
-    with subprocess.Popen(java(str(program)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    options = [f"-D{name}={value}" for name, value in (properties or {}).items()]
+    with subprocess.Popen(java(*options, str(program)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Tools(process)
         finally:

@@ -12,10 +12,13 @@ from confluent_kafka.admin import AdminClient
 
 from barnabas.devcluster.certificates import Issued
 from barnabas.model.cannot_start import CannotStart
+from barnabas.model.errors import ErrorCode
 from barnabas.testing import EmbeddedBroker
+from barnabas.wire.apis import ApiKey
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from tests.scenarios.security.certificates import Files, pem_stores
 from tests.scenarios.security.sasl import MODULE, sasl_listeners
-from tests.unit.security.sasl.frames import handshake, versions
+from tests.unit.security.sasl.frames import answer, handshake, request_frame, token, versions
 from tests.waiting import PATIENCE_SECONDS, until
 
 RECEIVE_BYTES_MAX = 524_288
@@ -111,6 +114,49 @@ def test_requests_behind_a_failed_authentication_are_never_served() -> None:
 def test_a_listener_that_cannot_authenticate_is_a_sentence(changes: dict[str, str], reason: str) -> None:
     with pytest.raises(CannotStart, match=reason), EmbeddedBroker(config=sasl_listeners() | changes):
         pass
+
+
+def test_an_authenticated_connection_answers_a_second_handshake_with_illegal_sasl_state_and_goes_on() -> None:
+    with EmbeddedBroker(config=sasl_listeners()) as kafka, _connected(kafka) as raw:
+        assert _asked(raw, handshake("PLAIN")) is not None
+        assert answer(_asked(raw, token(b"\x00alice\x00wonder")), ApiKey.SASL_AUTHENTICATE, 2).error_code == ErrorCode.NONE
+        for _ in range(2):
+            assert answer(_asked(raw, handshake("PLAIN")), ApiKey.SASL_HANDSHAKE, 1).error_code == ErrorCode.ILLEGAL_SASL_STATE
+            told = answer(_asked(raw, token(b"\x00alice\x00wonder")), ApiKey.SASL_AUTHENTICATE, 2)
+            assert told.error_code == ErrorCode.ILLEGAL_SASL_STATE
+
+
+def test_a_request_during_an_exchange_gets_its_own_error_and_the_connection_ends() -> None:
+    with EmbeddedBroker(config=sasl_listeners()) as kafka, _connected(kafka) as raw:
+        _asked(raw, handshake("PLAIN"))
+        told = answer(_asked(raw, request_frame(FindCoordinatorRequest(key="g"), ApiKey.FIND_COORDINATOR, 3)), ApiKey.FIND_COORDINATOR, 3)
+        assert told.error_code == ErrorCode.ILLEGAL_SASL_STATE
+        assert raw.recv(100) == b""
+
+
+def test_a_token_may_not_be_larger_than_requests_before_authentication() -> None:
+    with EmbeddedBroker(config=sasl_listeners()) as kafka, _connected(kafka) as raw:
+        _asked(raw, handshake("PLAIN"))
+        raw.sendall(struct.pack(">i", RECEIVE_BYTES_MAX + 1) + b"x" * 100)
+        assert raw.recv(100) == b""
+
+
+def test_connections_that_never_authenticate_are_bounded_for_each_address() -> None:
+    with EmbeddedBroker(config=sasl_listeners() | {"max.connections.per.ip": "3"}) as kafka:
+        silent = [_connected(kafka) for _ in range(3)]
+        try:
+            with _connected(kafka) as fourth:
+                assert fourth.recv(100) == b""
+        finally:
+            for each in silent:
+                each.close()
+
+
+def _asked(raw: socket.socket, frame: memoryview) -> bytes:
+    """The response to a request, with its length."""
+    raw.sendall(struct.pack(">i", len(frame)) + frame)
+    size = raw.recv(4, socket.MSG_WAITALL)
+    return size + raw.recv(struct.unpack(">i", size)[0], socket.MSG_WAITALL)
 
 
 def _connected(kafka: EmbeddedBroker) -> socket.socket:

@@ -5,7 +5,7 @@ can collide with them.
 from __future__ import annotations
 
 from barnabas.config.addresses import is_address
-from barnabas.config.declare import STRING, ConfigKey, Matching
+from barnabas.config.declare import LIST, STRING, ConfigKey, Matching, list_of
 
 _ADDRESS_OR_EMPTY = Matching("empty or host:port", lambda text: not text or is_address(text))
 
@@ -23,5 +23,19 @@ KEYS = (
         "",
         "The host:port of /health and /ready alone, for supervisors that must not see the metrics; empty opens none.",
         valid=_ADDRESS_OR_EMPTY,
+    ),
+    ConfigKey(
+        "barnabas.sasl.oauthbearer.allowed.urls",
+        LIST,
+        (),
+        "The URLs that this node may ask for keys and tokens: those of sasl.oauthbearer.*.url must be among them.",
+        valid=list_of(),
+    ),
+    ConfigKey(
+        "barnabas.sasl.oauthbearer.allowed.files",
+        LIST,
+        (),
+        "The files that file: URLs of sasl.oauthbearer.*.url may name.",
+        valid=list_of(),
     ),
 )

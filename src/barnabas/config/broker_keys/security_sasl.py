@@ -21,7 +21,21 @@ from barnabas.config.declare import (
     between,
     list_of,
 )
-from barnabas.config.effects import A_JVM_CLASS, WITH_SASL
+from barnabas.config.effects import (
+    A_JVM_CLASS,
+    KERBEROS_RENEWS,
+    NO_ASSERTIONS,
+    TOKENS_ON_DEMAND,
+)
+
+_OAUTH = "org.apache.kafka.common.security.oauthbearer"
+# The classes of Kafka whose work this node does. Kafka 3 had them in another package.
+VALIDATORS = (f"{_OAUTH}.OAuthBearerValidatorCallbackHandler", f"{_OAUTH}.secured.OAuthBearerValidatorCallbackHandler")
+UNSECURED_VALIDATOR = f"{_OAUTH}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+LOGINS = (f"{_OAUTH}.OAuthBearerLoginCallbackHandler", f"{_OAUTH}.secured.OAuthBearerLoginCallbackHandler")
+UNSECURED_LOGIN = f"{_OAUTH}.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
+_RETRIEVERS = tuple(f"{_OAUTH}.{name}" for name in ("DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRetriever"))
+_JWT_VALIDATORS = tuple(f"{_OAUTH}.{name}" for name in ("DefaultJwtValidator", "BrokerJwtValidator"))
 
 KEYS = (
     ConfigKey(
@@ -46,7 +60,13 @@ KEYS = (
         "The login module and its options, in JAAS syntax; brokers set it per listener and mechanism.",
         scope=PER_BROKER,
     ),
-    ConfigKey("sasl.server.callback.handler.class", CLASS, None, "The class that checks credentials on the server.", effect=A_JVM_CLASS),
+    ConfigKey(
+        "sasl.server.callback.handler.class",
+        CLASS,
+        None,
+        "The class that checks credentials on the server; Kafka's own for OAUTHBEARER are known.",
+        valid=OneOf((*VALIDATORS, UNSECURED_VALIDATOR)),
+    ),
     ConfigKey(
         "sasl.server.max.receive.size",
         INT,
@@ -65,30 +85,27 @@ KEYS = (
         "sasl.login.callback.handler.class",
         CLASS,
         None,
-        "The class that supplies the credentials that a login asks for.",
-        effect=A_JVM_CLASS,
+        "The class that supplies the credentials that a login asks for; Kafka's own for OAUTHBEARER are known.",
+        valid=OneOf((*LOGINS, UNSECURED_LOGIN)),
     ),
     ConfigKey(
         "sasl.login.connect.timeout.ms",
         INT,
         None,
         "How long a login waits for a connection to the identity provider.",
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.login.read.timeout.ms",
         INT,
         None,
         "How long a login waits for an answer from the identity provider.",
-        effect=WITH_SASL,
     ),
-    ConfigKey("sasl.login.retry.backoff.ms", LONG, 100, "The first wait before a failed login is tried again.", effect=WITH_SASL),
+    ConfigKey("sasl.login.retry.backoff.ms", LONG, 100, "The first wait before a failed login is tried again."),
     ConfigKey(
         "sasl.login.retry.backoff.max.ms",
         LONG,
         10_000,
         "The longest wait before a failed login is tried again.",
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.login.refresh.window.factor",
@@ -96,7 +113,6 @@ KEYS = (
         0.8,
         "The share of a credential's life after which it is renewed.",
         scope=PER_BROKER,
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.login.refresh.window.jitter",
@@ -104,7 +120,7 @@ KEYS = (
         0.05,
         "The random jitter added to the renewal time, as a share of the credential's life.",
         scope=PER_BROKER,
-        effect=WITH_SASL,
+        effect=TOKENS_ON_DEMAND,
     ),
     ConfigKey(
         "sasl.login.refresh.min.period.seconds",
@@ -112,7 +128,7 @@ KEYS = (
         60,
         "The minimum time between two renewals of a credential.",
         scope=PER_BROKER,
-        effect=WITH_SASL,
+        effect=TOKENS_ON_DEMAND,
     ),
     ConfigKey(
         "sasl.login.refresh.buffer.seconds",
@@ -120,7 +136,7 @@ KEYS = (
         300,
         "How long before its end a credential should be renewed.",
         scope=PER_BROKER,
-        effect=WITH_SASL,
+        effect=TOKENS_ON_DEMAND,
     ),
     ConfigKey(
         "connections.max.reauth.ms",
@@ -141,16 +157,15 @@ KEYS = (
         None,
         "The Kerberos name of the broker's service.",
         scope=PER_BROKER,
-        effect=WITH_SASL,
     ),
-    ConfigKey("sasl.kerberos.kinit.cmd", STRING, "/usr/bin/kinit", "The path of kinit.", scope=PER_BROKER, effect=WITH_SASL),
+    ConfigKey("sasl.kerberos.kinit.cmd", STRING, "/usr/bin/kinit", "The path of kinit.", scope=PER_BROKER, effect=KERBEROS_RENEWS),
     ConfigKey(
         "sasl.kerberos.ticket.renew.window.factor",
         DOUBLE,
         0.8,
         "The share of a ticket's life after which it is renewed.",
         scope=PER_BROKER,
-        effect=WITH_SASL,
+        effect=KERBEROS_RENEWS,
     ),
     ConfigKey(
         "sasl.kerberos.ticket.renew.jitter",
@@ -158,7 +173,7 @@ KEYS = (
         0.05,
         "The random jitter added to the renewal time, as a share.",
         scope=PER_BROKER,
-        effect=WITH_SASL,
+        effect=KERBEROS_RENEWS,
     ),
     ConfigKey(
         "sasl.kerberos.min.time.before.relogin",
@@ -166,7 +181,7 @@ KEYS = (
         60_000,
         "The minimum milliseconds between two renewals of a ticket.",
         scope=PER_BROKER,
-        effect=WITH_SASL,
+        effect=KERBEROS_RENEWS,
     ),
     ConfigKey(
         "sasl.kerberos.principal.to.local.rules",
@@ -175,43 +190,39 @@ KEYS = (
         "Rules that turn Kerberos principals into user names.",
         scope=PER_BROKER,
         valid=list_of(),
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.oauthbearer.token.endpoint.url",
         STRING,
         None,
         "Where tokens are requested from the identity provider.",
-        effect=WITH_SASL,
     ),
-    ConfigKey("sasl.oauthbearer.scope", STRING, None, "The scope that is asked for with a token.", effect=WITH_SASL),
+    ConfigKey("sasl.oauthbearer.scope", STRING, None, "The scope that is asked for with a token."),
     ConfigKey(
         "sasl.oauthbearer.client.credentials.client.id",
         STRING,
         None,
         "The client id shown to the identity provider.",
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.oauthbearer.client.credentials.client.secret",
         PASSWORD,
         None,
         "The client secret shown to the identity provider.",
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.oauthbearer.jwt.retriever.class",
         CLASS,
         "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
-        "The class that fetches tokens.",
-        effect=WITH_SASL,
+        "The class that fetches tokens: the default, or Kafka's own for client credentials or files.",
+        valid=OneOf(_RETRIEVERS),
     ),
     ConfigKey(
         "sasl.oauthbearer.jwt.validator.class",
         CLASS,
         "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
-        "The class that checks tokens.",
-        effect=WITH_SASL,
+        "The class that checks tokens: the default, or Kafka's own for brokers.",
+        valid=OneOf(_JWT_VALIDATORS),
     ),
     ConfigKey(
         "sasl.oauthbearer.assertion.algorithm",
@@ -219,24 +230,24 @@ KEYS = (
         "RS256",
         "The algorithm that signs an assertion: RS256 or ES256.",
         valid=OneOf(("es256", "rs256"), ignoring_case=True),
-        effect=WITH_SASL,
+        effect=NO_ASSERTIONS,
     ),
-    ConfigKey("sasl.oauthbearer.assertion.claim.aud", STRING, None, "The audience named in an assertion.", effect=WITH_SASL),
+    ConfigKey("sasl.oauthbearer.assertion.claim.aud", STRING, None, "The audience named in an assertion.", effect=NO_ASSERTIONS),
     ConfigKey(
         "sasl.oauthbearer.assertion.claim.exp.seconds",
         INT,
         300,
         "For how many seconds an assertion is valid.",
         valid=between(0, 86_400),
-        effect=WITH_SASL,
+        effect=NO_ASSERTIONS,
     ),
-    ConfigKey("sasl.oauthbearer.assertion.claim.iss", STRING, None, "The issuer named in an assertion.", effect=WITH_SASL),
+    ConfigKey("sasl.oauthbearer.assertion.claim.iss", STRING, None, "The issuer named in an assertion.", effect=NO_ASSERTIONS),
     ConfigKey(
         "sasl.oauthbearer.assertion.claim.jti.include",
         BOOLEAN,
         False,
         "Whether an assertion carries an id of its own.",
-        effect=WITH_SASL,
+        effect=NO_ASSERTIONS,
     ),
     ConfigKey(
         "sasl.oauthbearer.assertion.claim.nbf.seconds",
@@ -244,55 +255,52 @@ KEYS = (
         60,
         "How many seconds before its creation an assertion becomes valid, to allow for clock skew.",
         valid=between(0, 3600),
-        effect=WITH_SASL,
+        effect=NO_ASSERTIONS,
     ),
-    ConfigKey("sasl.oauthbearer.assertion.claim.sub", STRING, None, "The subject named in an assertion.", effect=WITH_SASL),
-    ConfigKey("sasl.oauthbearer.assertion.file", STRING, None, "A file with an assertion made in advance.", effect=WITH_SASL),
+    ConfigKey("sasl.oauthbearer.assertion.claim.sub", STRING, None, "The subject named in an assertion.", effect=NO_ASSERTIONS),
+    ConfigKey("sasl.oauthbearer.assertion.file", STRING, None, "A file with an assertion made in advance.", effect=NO_ASSERTIONS),
     ConfigKey(
         "sasl.oauthbearer.assertion.private.key.file",
         STRING,
         None,
         "A PEM file with the key that signs assertions.",
-        effect=WITH_SASL,
+        effect=NO_ASSERTIONS,
     ),
     ConfigKey(
         "sasl.oauthbearer.assertion.private.key.passphrase",
         PASSWORD,
         None,
         "The passphrase of the key that signs assertions.",
-        effect=WITH_SASL,
+        effect=NO_ASSERTIONS,
     ),
     ConfigKey(
         "sasl.oauthbearer.assertion.template.file",
         STRING,
         None,
         "A JSON file with headers and claims to put into assertions.",
-        effect=WITH_SASL,
+        effect=NO_ASSERTIONS,
     ),
-    ConfigKey("sasl.oauthbearer.scope.claim.name", STRING, "scope", "The claim of a token that holds its scope.", effect=WITH_SASL),
-    ConfigKey("sasl.oauthbearer.sub.claim.name", STRING, "sub", "The claim of a token that holds its subject.", effect=WITH_SASL),
-    ConfigKey("sasl.oauthbearer.jwks.endpoint.url", STRING, None, "Where the keys that sign tokens are published.", effect=WITH_SASL),
-    ConfigKey("sasl.oauthbearer.jwks.endpoint.refresh.ms", LONG, 3_600_000, "How often those keys are fetched again.", effect=WITH_SASL),
+    ConfigKey("sasl.oauthbearer.scope.claim.name", STRING, "scope", "The claim of a token that holds its scope."),
+    ConfigKey("sasl.oauthbearer.sub.claim.name", STRING, "sub", "The claim of a token that holds its subject."),
+    ConfigKey("sasl.oauthbearer.jwks.endpoint.url", STRING, None, "Where the keys that sign tokens are published."),
+    ConfigKey("sasl.oauthbearer.jwks.endpoint.refresh.ms", LONG, 3_600_000, "How often those keys are fetched again."),
     ConfigKey(
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
         LONG,
         100,
         "The first wait before a failed fetch of the keys is tried again.",
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
         LONG,
         10_000,
         "The longest wait before a failed fetch of the keys is tried again.",
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.oauthbearer.clock.skew.seconds",
         INT,
         30,
         "How far the identity provider's clock may differ from ours.",
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.oauthbearer.expected.audience",
@@ -300,13 +308,11 @@ KEYS = (
         (),
         "The audiences a token may be meant for; empty accepts any.",
         valid=list_of(),
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.oauthbearer.expected.issuer",
         STRING,
         None,
         "The issuer a token must come from; unset accepts any.",
-        effect=WITH_SASL,
     ),
 )

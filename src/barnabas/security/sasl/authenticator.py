@@ -6,8 +6,9 @@
        ApiVersions, once
 
 Until a connection is authenticated it may send ApiVersions once, SaslHandshake, and then the
-mechanism's tokens; every other request closes it before its body is parsed. After a handshake of
-version 0 the tokens come as bare frames without a header, and a failure has no answer.
+mechanism's tokens. Every other request closes it: before the handshake without an answer and before
+its body is parsed, during the exchange with an answer of its own API (ILLEGAL_SASL_STATE). After a
+handshake of version 0 the tokens come as bare frames without a header, and a failure has no answer.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, TypeAlias
 
 from barnabas.model.errors import ErrorCode
 from barnabas.security.principal import Principal
-from barnabas.security.sasl.exchange import Authenticated, Challenge, Failed, ServerExchange
+from barnabas.security.sasl.exchange import Authenticated, Blocking, Challenge, Failed, ServerExchange, Settled, Step
 from barnabas.wire.apis import ApiKey, messages, stable_versions
 from barnabas.wire.compiler import DECODE_ERRORS, decoder, encoder
 from barnabas.wire.frames import OutFrame
@@ -75,7 +76,24 @@ class Closed:
     reason: str
 
 
-Outcome: TypeAlias = PassOn | Reply | Accepted | Refused | Closed
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """A request of another API in the middle of an exchange. It is answered with
+    ILLEGAL_SASL_STATE, and the connection is closed."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """``work`` blocks and belongs on a thread; ``then`` takes its result, on the loop. The
+    connection may send nothing meanwhile."""
+
+    work: Callable[[], Settled]
+    then: Callable[[Settled], Reply | Accepted | Refused]
+
+
+Outcome: TypeAlias = PassOn | Reply | Accepted | Refused | Closed | Misplaced | Working
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +136,8 @@ class Authenticator:
             return self._handshake(prefix, frame)
         if key == ApiKey.SASL_AUTHENTICATE and self._state is _State.EXCHANGE:
             return self._token(prefix, frame, now_ms)
+        if self._state is _State.EXCHANGE:
+            return Misplaced(f"API {key} came in the middle of an authentication")
         return Closed(f"API {key} came before authentication was complete")
 
     def _handshake(self, prefix: RequestPrefix, frame: memoryview) -> Outcome:
@@ -134,38 +154,48 @@ class Authenticator:
 
     def _token(self, prefix: RequestPrefix, frame: memoryview, now_ms: int) -> Outcome:
         request = _decoded(ApiKey.SASL_AUTHENTICATE, prefix, frame)
-        assert self._exchange is not None
 
         def answer(token: bytes = b"", error: ErrorCode = ErrorCode.NONE, message: str | None = None, lifetime_ms: int = 0) -> OutFrame:
             response = SaslAuthenticateResponse(error_code=error, error_message=message, auth_bytes=token, session_lifetime_ms=lifetime_ms)
             return _answer(ApiKey.SASL_AUTHENTICATE, prefix, response)
 
-        match self._checked(self._exchange.step(bytes(request.auth_bytes))):
-            case Challenge(token):
-                return Reply(answer(token))
-            case Authenticated() as done:
-                session = self._session(done, now_ms, may_reauthenticate=prefix.api_version >= 1)
-                return Accepted(answer(done.token, lifetime_ms=session.lifetime_ms or 0), session)
-            case Failed(message, reason):
-                return Refused(reason or message, answer(error=ErrorCode.SASL_AUTHENTICATION_FAILED, message=message))
+        def settle(step: Settled) -> Reply | Accepted | Refused:
+            match self._checked(step, now_ms):
+                case Challenge(token):
+                    return Reply(answer(token))
+                case Authenticated() as done:
+                    session = self._session(done, now_ms, may_reauthenticate=prefix.api_version >= 1)
+                    return Accepted(answer(done.token, lifetime_ms=session.lifetime_ms or 0), session)
+                case Failed(message, reason):
+                    return Refused(reason or message, answer(error=ErrorCode.SASL_AUTHENTICATION_FAILED, message=message))
+
+        return _settled(self._next_step(bytes(request.auth_bytes)), settle)
 
     def _bare_token(self, token: bytes, now_ms: int) -> Outcome:
-        assert self._exchange is not None
-        match self._checked(self._exchange.step(token)):
-            case Challenge(answer):
-                return Reply(_bare(answer))
-            case Authenticated() as done:
-                return Accepted(_bare(done.token), self._session(done, now_ms, may_reauthenticate=False))
-            case Failed(message, reason):
-                return Refused(reason or message)
+        def settle(step: Settled) -> Reply | Accepted | Refused:
+            match self._checked(step, now_ms):
+                case Challenge(answer):
+                    return Reply(_bare(answer))
+                case Authenticated() as done:
+                    return Accepted(_bare(done.token), self._session(done, now_ms, may_reauthenticate=False))
+                case Failed(message, reason):
+                    return Refused(reason or message)
 
-    def _checked(self, step: Challenge | Authenticated | Failed) -> Challenge | Authenticated | Failed:
+        return _settled(self._next_step(token), settle)
+
+    def _next_step(self, token: bytes) -> Step:
+        assert self._exchange is not None
         previous = self._previous
-        if previous is None:
-            return step
-        if self._name != previous.mechanism:
+        if previous is not None and self._name != previous.mechanism:
             return Failed(f"SASL mechanism '{self._name}' requested by client is not the one of the connection")
-        if isinstance(step, Authenticated) and step.principal != previous.principal:
+        return self._exchange.step(token)
+
+    def _checked(self, step: Settled, now_ms: int) -> Settled:
+        if isinstance(step, Authenticated) and step.expires_ms is not None and step.expires_ms <= now_ms:
+            # A session lifetime of 0 would tell the client that the session never ends.
+            return Failed("Authentication failed: the credentials have expired")
+        previous = self._previous
+        if previous is not None and isinstance(step, Authenticated) and step.principal != previous.principal:
             return Failed("Cannot change principals during re-authentication")
         return step
 
@@ -174,6 +204,10 @@ class Authenticator:
         if done.expires_ms is not None:
             limits.append(max(0, done.expires_ms - now_ms))
         return Session(self._name, done.principal, min(limits, default=None), may_reauthenticate)
+
+
+def _settled(step: Step, settle: Callable[[Settled], Reply | Accepted | Refused]) -> Outcome:
+    return Working(step.work, settle) if isinstance(step, Blocking) else settle(step)
 
 
 def _decoded(key: ApiKey, prefix: RequestPrefix, frame: memoryview) -> Any:

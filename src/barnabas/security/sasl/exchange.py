@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -33,7 +34,18 @@ class Failed:
     reason: str = ""
 
 
-Step: TypeAlias = Challenge | Authenticated | Failed
+Settled: TypeAlias = Challenge | Authenticated | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """The step waits for a file or another machine, so the shell runs ``work`` on a thread. The
+    exchange gets no other token meanwhile."""
+
+    work: Callable[[], Settled]
+
+
+Step: TypeAlias = Settled | Blocking
 
 
 class ServerExchange(Protocol):

@@ -6,8 +6,19 @@ import pytest
 
 from barnabas.model.errors import ErrorCode
 from barnabas.security.principal import Principal
-from barnabas.security.sasl.authenticator import Accepted, Authenticator, Closed, Mechanism, PassOn, Refused, Reply, Session
-from barnabas.security.sasl.exchange import Authenticated, Failed, Step
+from barnabas.security.sasl.authenticator import (
+    Accepted,
+    Authenticator,
+    Closed,
+    Mechanism,
+    Misplaced,
+    PassOn,
+    Refused,
+    Reply,
+    Session,
+    Working,
+)
+from barnabas.security.sasl.exchange import Authenticated, Blocking, Failed, Step
 from barnabas.security.sasl.plain import PlainClient, PlainServer, PlainUsers
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.messages.list_offsets import ListOffsetsRequest
@@ -63,12 +74,12 @@ def versions_of_the_future() -> memoryview:
     return memoryview(bytes(frame))
 
 
-def test_any_other_request_closes_the_connection_unparsed() -> None:
+def test_any_other_request_closes_the_connection_unparsed_and_is_answered_only_during_an_exchange() -> None:
     other = request_frame(ListOffsetsRequest(replica_id=-1, topics=[], isolation_level=0, timeout_ms=0), ApiKey.LIST_OFFSETS, 10)
     assert isinstance(authenticator().receive(other, NOW_MS), Closed)
     made = authenticator()
     made.receive(handshake("PLAIN"), NOW_MS)
-    assert isinstance(made.receive(other[:11], NOW_MS), Closed)
+    assert isinstance(made.receive(other[:11], NOW_MS), Misplaced)
     assert isinstance(authenticator().receive(token(GOOD), NOW_MS), Closed)
 
 
@@ -130,3 +141,47 @@ def test_bytes_that_do_not_decode_are_malformed() -> None:
     made = authenticator()
     with pytest.raises(MalformedMessage):
         made.receive(handshake("PLAIN")[:12], NOW_MS)
+
+
+def test_a_credential_that_has_ended_is_refused() -> None:
+    made = authenticator()
+    made.receive(handshake("EXPIRING"), NOW_MS)
+    assert isinstance(made.receive(token(b"good"), NOW_MS + 60_000), Refused)
+
+
+class Slow:
+    """An exchange whose steps belong on a thread."""
+
+    def step(self, token: bytes) -> Step:
+        return Blocking(lambda: Authenticated(b"done", ALICE) if token == b"good" else Failed("no"))
+
+
+@pytest.mark.parametrize(("sent", "outcome"), [(b"good", Accepted), (b"bad", Refused)])
+def test_a_step_that_blocks_is_settled_after_its_work(sent: bytes, outcome: type) -> None:
+    made = Authenticator({"SLOW": Mechanism(Slow)})
+    made.receive(handshake("SLOW"), NOW_MS)
+    working = made.receive(token(sent), NOW_MS)
+    assert isinstance(working, Working)
+    assert isinstance(working.then(working.work()), outcome)
+
+
+def test_a_blocking_step_may_not_change_the_principal_either() -> None:
+    made = Authenticator({"SLOW": Mechanism(Slow)}, Session("SLOW", Principal("User", "bob"), 5000, may_reauthenticate=True))
+    made.receive(handshake("SLOW"), NOW_MS)
+    working = made.receive(token(b"good"), NOW_MS)
+    assert isinstance(working, Working)
+    assert isinstance(working.then(working.work()), Refused)
+
+
+def test_a_handshake_during_an_exchange_is_misplaced() -> None:
+    made = authenticator()
+    made.receive(handshake("PLAIN"), NOW_MS)
+    assert isinstance(made.receive(handshake("PLAIN"), NOW_MS), Misplaced)
+    made = authenticator()
+    made.receive(handshake("PLAIN"), NOW_MS)
+    assert isinstance(made.receive(versions(), NOW_MS), Misplaced)
+
+
+def test_authenticating_again_begins_with_a_handshake() -> None:
+    session = Session("PLAIN", ALICE, 5000, may_reauthenticate=True)
+    assert isinstance(authenticator(5000, session).receive(versions(), NOW_MS), Closed)
