@@ -97,8 +97,22 @@ static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
   if (rd_kafka_conf_set(conf, name, value, error, sizeof error) != RD_KAFKA_CONF_OK) die("%s", error);
 }
 
+/* Properties of the command line, which come last and win: name=value. */
+static char **further_properties;
+
+static void set_further(rd_kafka_conf_t *conf) {
+  for (char **each = further_properties; each && *each; each++) {
+    char *name = strdup(*each), *value = strchr(name, '=');
+    if (!value) die("%s is not name=value", *each);
+    *value++ = 0;
+    set(conf, name, value);
+    free(name);
+  }
+}
+
 static rd_kafka_t *start_client(int type, rd_kafka_conf_t *conf) {
   char error[512];
+  set_further(conf);
   rd_kafka_t *client = rd_kafka_new(type, conf, error, sizeof error);
   if (!client) die("%s", error);
   return client;
@@ -281,11 +295,12 @@ static void latency(const struct options *options) {
 }
 
 int main(int count, char **arguments) {
-  if (count < 7) die("usage: librdkafka_load produce|consume|latency|transactions BOOTSTRAP TOPIC PARTITIONS VALUE_BYTES RECORDS [CODEC]");
+  if (count < 7) die("usage: librdkafka_load produce|consume|latency|transactions BOOTSTRAP TOPIC PARTITIONS VALUE_BYTES RECORDS [CODEC [NAME=VALUE ...]]");
   struct options options = {
       .bootstrap = arguments[2], .topic = arguments[3], .partitions = atoi(arguments[4]), .value_bytes = atoi(arguments[5]),
       .records = atol(arguments[6]), .codec = count > 7 ? arguments[7] : "none",
   };
+  if (count > 8) further_properties = arguments + 8;
   if (options.partitions < 1 || options.value_bytes < 1 || options.records < 2) die("counts must be positive");
   if (!strcmp(arguments[1], "produce")) produce(&options);
   else if (!strcmp(arguments[1], "consume")) consume(&options);

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -51,6 +52,10 @@ def why_no_librdkafka_load() -> str | None:
     return why_no_closed_loop() or (None if librdkafka() else "confluent-kafka was installed without a librdkafka of its own")
 
 
+def why_no_handshakes() -> str | None:
+    return None if shutil.which("openssl") else "openssl is not installed"
+
+
 def why_no_java_producer() -> str | None:
     return apache_kafka.why_missing()
 
@@ -85,10 +90,31 @@ def commit_loop(*, port: int, group: str, topic: str, connections: int, partitio
 
 
 def librdkafka_load(
-    command: str, *, bootstrap: str, topic: str, partitions: int, value_bytes: int, records: int, codec: str = "none"
+    command: str,
+    *,
+    bootstrap: str,
+    topic: str,
+    partitions: int,
+    value_bytes: int,
+    records: int,
+    codec: str = "none",
+    properties: Mapping[str, str] | None = None,
 ) -> dict[str, float]:
-    """``command`` is produce, consume, latency or transactions."""
-    return _run_json([str(_librdkafka_load()), command, bootstrap, topic, str(partitions), str(value_bytes), str(records), codec])
+    """``command`` is produce, consume, latency or transactions; ``properties`` override its own."""
+    further = [f"{name}={value}" for name, value in (properties or {}).items()]
+    counts = [str(partitions), str(value_bytes), str(records)]
+    return _run_json([str(_librdkafka_load()), command, bootstrap, topic, *counts, codec, *further])
+
+
+def handshakes(*, port: int, seconds: int) -> float:
+    """New TLS connections a second, one after the other, by ``openssl s_time``."""
+    words = ["openssl", "s_time", "-connect", f"127.0.0.1:{port}", "-new", "-time", str(seconds)]
+    printed = _run(words)
+    # "1234 connections in 2 real seconds, ..." and before it the same by user time.
+    found = re.search(r"(\d+) connections in (\d+) real seconds", printed)
+    if found is None:
+        raise MeasurementFailed(f"openssl s_time printed {printed[-200:]!r}")
+    return int(found[1]) / int(found[2])
 
 
 def java_producer(*, bootstrap: str, topic: str, value_bytes: int, records: int, warm_up_records: int) -> str:

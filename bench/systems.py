@@ -69,6 +69,8 @@ class Server:
 
     def __init__(self, name: str, command: list[str], port: int, directory: Path) -> None:
         self.port = port
+        # What librdkafka needs beside the address, for a server that asks for TLS or a login.
+        self.client: dict[str, str] = {}
         self.bootstrap = f"127.0.0.1:{port}"
         self._name = name
         self._directory = directory

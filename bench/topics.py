@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
@@ -21,7 +22,8 @@ def new_topic(server: Server, partitions: int, config: Mapping[str, str] | None 
     name = f"bench-{next(_numbers)}"
     # Make a client for each call: one that stayed would wake up now and then, and log errors when
     # its server ends.
-    creator = AdminClient({"bootstrap.servers": server.bootstrap, "log_level": 0})
+    settings: dict[str, Any] = {"bootstrap.servers": server.bootstrap, "log_level": 0, **server.client}
+    creator = AdminClient(settings)
     creator.create_topics([NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(config or {}))])[name].result(
         ADMIN_SECONDS_MAX
     )
@@ -29,6 +31,6 @@ def new_topic(server: Server, partitions: int, config: Mapping[str, str] | None 
     try:
         yield name
     finally:
-        remover = AdminClient({"bootstrap.servers": server.bootstrap, "log_level": 0})
+        remover = AdminClient(settings)
         remover.delete_topics([name], operation_timeout=ADMIN_SECONDS_MAX)[name].result(ADMIN_SECONDS_MAX)
         del remover
