@@ -52,7 +52,7 @@ def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_ma
     topics by their ids."""
     if not may_ask(properties):
         raise Refused(
-            "This request logs in with PLAIN or SCRAM, and uses TLS with files of certificates, "
+            "This request logs in with PLAIN, SCRAM, or a token for OAUTHBEARER that the client has, "
             "but the client's properties ask for another way."
         )
     place = host_and_port(address)

@@ -27,6 +27,7 @@ from barnabas.cli.cluster.probe import CONNECT_SECONDS_MAX
 from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, Cluster, reach
 from barnabas.cli.cluster.topic_metadata import TopicDescription, ask_for_topics, from_librdkafka
 from barnabas.cli.errors import Refused
+from barnabas.client_settings.bearer_token import for_librdkafka_client
 from barnabas.model.errors import ErrorCode
 
 __all__ = [
@@ -177,7 +178,7 @@ def refusal(cluster: Cluster, exception: KafkaException, doing: str, complaints:
 
 
 def _settings(cluster: Cluster, more: Mapping[str, Any]) -> dict[str, Any]:
-    return {**cluster.properties, "bootstrap.servers": cluster.bootstrap, "logger": _silence, **more}
+    return {**for_librdkafka_client(cluster.properties), "bootstrap.servers": cluster.bootstrap, "logger": _silence, **more}
 
 
 def error_of(exception: KafkaException) -> KafkaError:

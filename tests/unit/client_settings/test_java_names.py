@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaException, Producer
 
-from barnabas.cli.cluster.client_properties import IGNORED, IMPOSSIBLE, RENAMED, REWRITTEN, for_librdkafka, ignored_sentence
-from barnabas.cli.errors import Refused
+from barnabas.client_settings.errors import SettingsRefused
+from barnabas.client_settings.java_names import IGNORED, IMPOSSIBLE, RENAMED, REWRITTEN, for_librdkafka, ignored_sentence
 
 
 def made(**given: str) -> dict[str, str]:
@@ -43,7 +43,7 @@ def test_the_other_logins_of_java_have_their_names_too() -> None:
 
 
 def test_a_login_module_without_an_equivalent_is_refused() -> None:
-    with pytest.raises(Refused, match=r"names the login module my\.Module, and librdkafka has no equivalent\."):
+    with pytest.raises(SettingsRefused, match=r"names the login module my\.Module, and librdkafka has no equivalent\."):
         made(sasl_jaas_config="my.Module required;")
 
 
@@ -58,9 +58,9 @@ def test_pem_stores_become_files_of_certificates_and_keys() -> None:
 
 
 def test_java_key_stores_are_refused_with_the_way_out() -> None:
-    with pytest.raises(Refused, match=r"reads certificates from PEM files, but .* is /ca\.jks: convert it with `keytool"):
+    with pytest.raises(SettingsRefused, match=r"reads certificates from PEM files, but .* is /ca\.jks: convert it with `keytool"):
         made(ssl_truststore_location="/ca.jks")
-    with pytest.raises(Refused, match="reads keys from PKCS12 and PEM files"):
+    with pytest.raises(SettingsRefused, match="reads keys from PKCS12 and PEM files"):
         made(ssl_keystore_location="/k", ssl_keystore_type="JKS")
 
 
@@ -69,7 +69,7 @@ def test_renamed_properties_keep_their_values_in_librdkafkas_unit() -> None:
         "queue.buffering.max.kbytes": "32768",
         "message.max.bytes": "1000000",
     }
-    with pytest.raises(Refused, match=r"buffer\.memory takes a number of bytes, but was given '32M'\."):
+    with pytest.raises(SettingsRefused, match=r"buffer\.memory takes a number of bytes, but was given '32M'\."):
         made(buffer_memory="32M")
 
 
@@ -92,7 +92,7 @@ def test_assignors_are_named_as_librdkafka_does() -> None:
     classes = "org.apache.kafka.clients.consumer.RangeAssignor,org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
     assert made(partition_assignment_strategy=classes) == {"partition.assignment.strategy": "range,cooperative-sticky"}
     assert made(partition_assignment_strategy="roundrobin") == {"partition.assignment.strategy": "roundrobin"}
-    with pytest.raises(Refused, match=r"no assignor like org\.x\.StickyAssignor"):
+    with pytest.raises(SettingsRefused, match=r"no assignor like org\.x\.StickyAssignor"):
         made(partition_assignment_strategy="org.x.StickyAssignor")
 
 
@@ -106,7 +106,7 @@ def test_names_without_an_equivalent_are_left_out_and_named() -> None:
 
 
 def test_a_class_that_logs_in_is_refused() -> None:
-    with pytest.raises(Refused, match=r"sasl\.login\.class names a Java class"):
+    with pytest.raises(SettingsRefused, match=r"sasl\.login\.class names a Java class"):
         made(sasl_login_class="x.Y")
 
 
