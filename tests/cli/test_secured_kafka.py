@@ -111,7 +111,7 @@ def test_a_wrong_password_is_refused_at_once(secured: Secured, tmp_path: Path) -
     file = java_properties(tmp_path / "client.properties", secured, "wrong")
     done = Cli()("topics", "list", "--config-file", file)
     assert done.code == 1
-    assert done.err.splitlines()[-1].startswith(f"barnabas: {secured.bootstrap} refuses this client: SASL authentication error")
+    assert done.err.splitlines()[-1].startswith(f"barnabas: {secured.bootstrap} refuses this client: Authentication failed")
 
 
 def test_a_client_without_tls_gets_a_sentence_about_it(secured: Secured) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.devcluster.certificates import CertificateAuthority
 from tests.cli.running import Cli, Finished
 from tests.cli.security.secured import PASSWORD, Secured
+from tests.scenarios.security.certificates import NOW, Files
 
 ORDERS = "orders"
 
@@ -106,4 +108,15 @@ def test_a_client_without_a_certificate_is_refused(secured: Secured, tmp_path: P
     file = tmp_path / "client.properties"
     file.write_text("\n".join(line for line in lines if not line.startswith(("ssl.keystore", "sasl"))).replace("SASL_SSL", "SSL"))
     complaint = Cli()("topics", "list", "--command-config", file).complaint
-    assert secured.bootstrap in complaint
+    assert complaint in {
+        f"{secured.bootstrap} refuses this client: tlsv13 certificate required.",
+        f"{secured.bootstrap} closed the connection; it may expect a login, and security.protocol has none.",
+    }
+
+
+def test_a_broker_with_a_certificate_of_another_authority_is_not_trusted(secured: Secured, tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    other = Files(tmp_path, CertificateAuthority.make("Another authority", now=NOW)).trusted
+    file.write_text(secured.client_file.read_text().replace(str(secured.files.trusted), str(other)))
+    complaint = Cli()("topics", "list", "--command-config", file).complaint
+    assert complaint.startswith(f"The certificate of {secured.bootstrap} is refused: ")
