@@ -1,4 +1,4 @@
-"""Settings of Kafka clients: one file for Java's clients, for librdkafka and for requests of our own.
+"""Settings of Kafka clients: one file for Java's clients, for librdkafka and for our own requests.
 
 A file may use Java's names (``sasl.jaas.config``, ``ssl.truststore.location``) or librdkafka's
 (``sasl.username``, ``ssl.ca.location``). Read in this order:

@@ -118,8 +118,8 @@ IMPOSSIBLE: Final = frozenset(
         "ssl.engine.factory.class",
     }
 )
-# Classes of Kafka's own that do what librdkafka does without them: they get a token from an endpoint
-# or from a file.
+# Kafka's own classes for these settings get a token from an endpoint or from a file. librdkafka
+# does that without a class.
 _STANDARD_CLASSES: Final = {
     "sasl.login.callback.handler.class": ("OAuthBearerLoginCallbackHandler",),
     "sasl.oauthbearer.jwt.retriever.class": ("DefaultJwtRetriever", "FileJwtRetriever", "ClientCredentialsJwtRetriever"),

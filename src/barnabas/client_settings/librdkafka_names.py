@@ -1,4 +1,4 @@
-"""librdkafka's names of client settings, as Java's: for Spark's connector, whose clients are Java's.
+"""librdkafka's names of client settings, as Java's, for the clients of Spark's connector.
 
 Names of Java's pass unchanged and win over what a name of librdkafka's becomes. Java ignores names
 that it does not know, so librdkafka's other names may stay.

@@ -25,8 +25,9 @@ from tests.scenarios.security.sasl import sasl_listeners
 from tests.waiting import PATIENCE_SECONDS
 
 USER = "ann"
-# It has every character that a notation could trip over, and no part of it appears elsewhere.
-PASSWORD = 'p\\w"x, =;#zq'
+# It has every character that a notation could trip over, and a part that appears nowhere else.
+MARK = "unguessed"
+PASSWORD = f'p\\w"x, =;#{MARK}'
 _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
@@ -37,7 +38,7 @@ class Secured(NamedTuple):
 
 
 @contextmanager
-def scram_over_tls(directory: Path) -> Iterator[Secured]:
+def scram_over_tls(directory: Path, *, process: bool = False) -> Iterator[Secured]:
     """SASL_SSL with SCRAM-SHA-512 for clients, under a private authority."""
     files = Files(directory, CertificateAuthority.make("Tests of the commands", now=NOW))
     config = sasl_listeners("SASL_SSL") | pem_stores(files, files.authority.issue("node", HOSTS, now=NOW))
@@ -45,7 +46,7 @@ def scram_over_tls(directory: Path) -> Iterator[Secured]:
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
         "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": f"{_SCRAM_MODULE} required;",
     }
-    with EmbeddedBroker(config=config) as kafka:
+    with EmbeddedBroker(process=process, config=config) as kafka:
         _add_user(kafka.bootstrap, files)
         escaped = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
         login = {
@@ -57,11 +58,11 @@ def scram_over_tls(directory: Path) -> Iterator[Secured]:
 
 
 @contextmanager
-def mutual_tls(directory: Path) -> Iterator[Secured]:
+def mutual_tls(directory: Path, *, process: bool = False) -> Iterator[Secured]:
     """SSL where the certificate of a client is its login."""
     files = Files(directory, CertificateAuthority.make("Tests of the commands", now=NOW))
     config = ssl_listeners() | pem_stores(files, files.authority.issue("node", HOSTS, now=NOW)) | {"ssl.client.auth": "required"}
-    with EmbeddedBroker(config=config) as kafka:
+    with EmbeddedBroker(process=process, config=config) as kafka:
         key = files.store(files.authority.issue(USER, now=NOW), USER)
         own = {"security.protocol": "SSL", "ssl.keystore.type": "PEM", "ssl.keystore.location": str(key)}
         yield Secured(kafka.bootstrap, _client_file(kafka.bootstrap, files, own), files)

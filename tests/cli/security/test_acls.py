@@ -90,7 +90,10 @@ def test_a_removal_shows_its_rules_and_wants_a_yes(cli: Cli) -> None:
     assert "read" in dry
     assert "write" not in dry
     refused = cli("acls", "remove", "--topic", "orders", "--operation", "read")
-    assert refused.err == "barnabas: Without a terminal nobody can be asked: give --yes, or --dry-run to see the rules alone.\n"
+    assert (
+        refused.err
+        == "barnabas: This is not a terminal, so the question cannot be asked: give --yes, or --dry-run to see the rules alone.\n"
+    )
     listed(cli, 2)
     removed = cli("acls", "remove", "--topic", "orders", "--operation", "read", "--yes")
     assert (removed.code, removed.err) == (0, "Removed 1 rule.\n")

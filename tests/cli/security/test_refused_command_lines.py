@@ -1,4 +1,4 @@
-"""Command lines of ``acls`` and ``quotas`` that are refused before any request: no cluster is there."""
+"""Command lines of ``acls`` and ``quotas`` that are refused before any request is sent."""
 
 from __future__ import annotations
 

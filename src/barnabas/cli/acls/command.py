@@ -19,8 +19,12 @@ from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.security.acls.acl import ANY_HOST, CLUSTER_NAME, Acl, PatternType, Resource, ResourceType
 from barnabas.security.acls.acl_filter import AclFilter
 
-Allow = Annotated[list[str], typer.Option("--allow", metavar="PRINCIPAL", help="Who may: User:alice, or User:* for everyone; repeatable.")]
-Deny = Annotated[list[str], typer.Option("--deny", metavar="PRINCIPAL", help="Who may not, whatever allows it; repeatable.")]
+Allow = Annotated[
+    list[str], typer.Option("--allow", metavar="PRINCIPAL", help="Allow this principal: User:alice, or User:* for everyone; repeatable.")
+]
+Deny = Annotated[
+    list[str], typer.Option("--deny", metavar="PRINCIPAL", help="Deny this principal, even if another rule allows it; repeatable.")
+]
 Operations = Annotated[
     list[str],
     typer.Option("--operation", metavar="OPERATION", autocompletion=complete_operations, help="read, write, describe, ...; repeatable."),
@@ -213,7 +217,7 @@ def check(
 def _ask(found: Sequence[Acl]) -> None:
     question = f"Remove {'this rule' if len(found) == 1 else f'these {len(found)} rules'}?"
     if not sys.stdin.isatty():
-        raise Refused("Without a terminal nobody can be asked: give --yes, or --dry-run to see the rules alone.")
+        raise Refused("This is not a terminal, so the question cannot be asked: give --yes, or --dry-run to see the rules alone.")
     if not typer.confirm(question):
         raise Refused("Nothing was removed.")
 

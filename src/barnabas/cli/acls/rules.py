@@ -92,7 +92,7 @@ def resources_named(
 
 
 def operations_of(resources: Sequence[Named], operations: Sequence[Operation], roles: Roles) -> list[tuple[Named, Operation]]:
-    """What is to be allowed or denied on each resource."""
+    """The operations to allow or deny on each resource."""
     if not roles.given:
         if roles.idempotent:
             raise Refused("--idempotent goes with --producer.")
@@ -134,7 +134,7 @@ def filters(
     subjects: Subjects,
     pattern: PatternType,
 ) -> list[AclFilter]:
-    """What is not named accepts every value."""
+    """A field that no option names accepts every value."""
     if roles.given or roles.idempotent:
         on: list[tuple[Named | None, Operation]] = [*operations_of(resources, operations, roles)]
     else:

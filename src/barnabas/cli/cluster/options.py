@@ -3,7 +3,8 @@
 A command lists two of them, :data:`Bootstrap` and :data:`ConfigFile`, and passes their values to
 :func:`~barnabas.cli.cluster.reach.reach`. :func:`with_cluster_options` adds the others, ``-X``,
 ``--profile`` and ``--secure``, to each command that has these two; their values wait in
-:data:`given` until ``reach`` merges all of them. So a new option of this kind is added here and in no command.
+:data:`given` until ``reach`` merges all of them. So a new option of this kind is added here and in
+no command.
 
 A parameter whose metavar is TOPIC or GROUP also gets the completion of names, unless it has one.
 """
@@ -83,8 +84,8 @@ given: ContextVar[GivenOptions] = ContextVar("given", default=_NONE)
 
 
 def with_cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with ``-X``, ``--profile`` and ``--secure``. Commands without a cluster are returned as they
-    are."""
+    """The command with ``-X``, ``--profile`` and ``--secure``. Commands without a cluster are
+    returned as they are."""
     signature = inspect.signature(command)
     if not {"bootstrap", "config_file"} <= signature.parameters.keys():
         return command

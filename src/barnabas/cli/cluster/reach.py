@@ -114,7 +114,7 @@ def chosen(bootstrap: str | None, config_file: Path | None, options: GivenOption
         return made.properties
 
     if options.secure:
-        config_file = _secure_file(config_file)
+        config_file = secure_file(config_file)
     named = translated(ProfileFile.read().get(options.profile)) if options.profile is not None else {}
     sources = Sources(
         typed_bootstrap=None if options.bootstrap_is_ambient else bootstrap,
@@ -138,7 +138,9 @@ def read_config_file(path: Path) -> dict[str, str]:
         raise Refused(str(refused)) from refused
 
 
-def _secure_file(config_file: Path | None) -> Path:
+def secure_file(config_file: Path | None) -> Path:
+    """The file that ``--secure`` stands for. Raises ``Refused`` when ``config_file`` names another,
+    or when it is missing."""
     if config_file is not None:
         raise Refused("--secure names a file of properties itself, so --config-file cannot be given with it.")
     if not SECURE_CLIENT_FILE.exists():
