@@ -43,19 +43,24 @@ def has_token(settings: Mapping[str, str]) -> bool:
 
 
 def read_token(settings: Mapping[str, str]) -> BearerToken:
-    """Raises :class:`SettingsRefused` when there is no token."""
+    """Raises :class:`SettingsRefused` when there is no token, or one that has expired."""
     text = settings[TOKEN].strip() if TOKEN in settings else _file_text(Path(settings[TOKEN_FILE]))
     if not text:
         raise SettingsRefused(f"{TOKEN if TOKEN in settings else settings[TOKEN_FILE]} has no token.")
-    return BearerToken(text, _end_of(text) or time.time() + _LIFETIME_SECONDS)
+    now, end = time.time(), _end_of(text)
+    if end is not None and end <= now:
+        raise SettingsRefused(f"The token of {TOKEN if TOKEN in settings else settings[TOKEN_FILE]} expired {now - end:.0f} s ago.")
+    return BearerToken(text, end or now + _LIFETIME_SECONDS)
 
 
 def for_librdkafka_client(settings: Mapping[str, str]) -> dict[str, Any]:
     """The settings without those of the token, and with the function that librdkafka calls for
-    one. It can be sent to Spark's tasks."""
+    one. It can be sent to Spark's tasks. Raises :class:`SettingsRefused` when there is no token
+    now: librdkafka would wait for one."""
     if not has_token(settings):
         return dict(settings)
     own = {name: settings[name] for name in (TOKEN, TOKEN_FILE) if name in settings}
+    read_token(own)
     return {**{name: value for name, value in settings.items() if name not in own}, "oauth_cb": token_callback(own)}
 
 

@@ -65,10 +65,10 @@ def for_librdkafka(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, Any]:
     calls as well."""
     try:
         named = with_names_of_librdkafka(kafka).properties
+        own = for_librdkafka_client({name: value for name, value in named.items() if name in _SHARED or name.startswith(_OF_SECURITY)})
     except SettingsRefused as refused:
         raise CannotRun(str(refused)) from refused
-    shared = {name: value for name, value in named.items() if name in _SHARED or name.startswith(_OF_SECURITY)}
-    return {**for_librdkafka_client(shared), ADDRESSES: bootstrap, "logger": _silence}
+    return {**own, ADDRESSES: bootstrap, "logger": _silence}
 
 
 def read_settings(path: str) -> dict[str, str]:

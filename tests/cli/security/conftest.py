@@ -20,6 +20,12 @@ def secured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="package")
+def mutual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    with mutual_tls(tmp_path_factory.mktemp("mutual")) as made:
+        yield made
+
+
+@pytest.fixture(scope="package")
 def scram(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     with scram_over_tls(tmp_path_factory.mktemp("scram")) as made:
         yield made

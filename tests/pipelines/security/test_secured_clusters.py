@@ -70,7 +70,7 @@ def read(secured: Secured, topic: str, count: int) -> list[int]:
     config = for_librdkafka(secured.bootstrap, read_settings(str(secured.client_file)))
     consumer = Consumer({**config, "group.id": "readers", "isolation.level": "read_committed"})
     consumer.assign([TopicPartition(topic, 0, 0)])
-    found = []
+    found: list[int] = []
     while len(found) < count:
         message = consumer.poll(PATIENCE_SECONDS)
         assert message is not None, f"{topic} has {found}"

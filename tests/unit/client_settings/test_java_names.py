@@ -115,3 +115,19 @@ def test_librdkafka_knows_every_name_that_ours_become_and_none_of_those_left_out
     left_out = IGNORED | IMPOSSIBLE
     assert {name for name in left_out if librdkafka_knows(name, "1")} <= {"max.poll.records", "share.acknowledgement.mode"}
     assert not REWRITTEN & RENAMED.keys()
+
+
+def test_a_token_endpoint_that_is_a_file_names_the_file_of_the_token() -> None:
+    given = {
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.login.callback.handler.class": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+        "sasl.oauthbearer.token.endpoint.url": "file:///etc/a%20token",
+        "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+    }
+    assert for_librdkafka(given) == ({"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.file": "/etc/a token"}, [])
+
+
+def test_a_login_that_begins_with_a_password_is_refused_without_repeating_it() -> None:
+    with pytest.raises(SettingsRefused, match="names the login module of no name") as refused:
+        made(sasl_jaas_config='password="hunter2" required;')
+    assert "hunter2" not in str(refused.value)

@@ -28,6 +28,7 @@ from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, Cluster, reach
 from barnabas.cli.cluster.topic_metadata import TopicDescription, ask_for_topics, from_librdkafka
 from barnabas.cli.errors import Refused
 from barnabas.client_settings.bearer_token import for_librdkafka_client
+from barnabas.client_settings.errors import SettingsRefused
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest
 
@@ -185,7 +186,11 @@ def refusal(cluster: Cluster, exception: KafkaException, doing: str, complaints:
 
 
 def _settings(cluster: Cluster, more: Mapping[str, Any]) -> dict[str, Any]:
-    return {**for_librdkafka_client(cluster.properties), "bootstrap.servers": cluster.bootstrap, "logger": _silence, **more}
+    try:
+        own = for_librdkafka_client(cluster.properties)
+    except SettingsRefused as refused:
+        raise Refused(str(refused)) from refused
+    return {**own, "bootstrap.servers": cluster.bootstrap, "logger": _silence, **more}
 
 
 def error_of(exception: KafkaException) -> KafkaError:
