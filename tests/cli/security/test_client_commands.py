@@ -89,6 +89,7 @@ def test_secure_stands_for_the_file_that_up_leaves(secured: Secured, tmp_path: P
     left.parent.mkdir(parents=True)
     left.write_text(secured.client_file.read_text())
     assert [row["broker"] for row in Cli()("brokers", "list", "--json", "--secure").json] == [1]
+    assert secured.bootstrap in Cli()("doctor", "--secure").text
     both = Cli()("topics", "list", "--secure", "--config-file", left).complaint
     assert both == "--secure names a file of properties itself, so --config-file cannot be given with it."
 
