@@ -46,6 +46,8 @@ def test_names_of_topics_and_groups_come_from_the_cluster(cluster: str) -> None:
     assert proposed("barnabas consume pay", bootstrap=cluster) == ["payments"]
     assert proposed("barnabas configs alter --topic pay", bootstrap=cluster) == ["payments"]
     assert proposed("barnabas groups describe b", bootstrap=cluster) == ["billing"]
+    assert proposed("barnabas acls add --topic pay", bootstrap=cluster) == ["payments"]
+    assert proposed("barnabas acls list --group b", bootstrap=cluster) == ["billing"]
     assert proposed(f"barnabas topics describe --bootstrap {cluster} pay", bootstrap=None) == ["payments"]
 
 
@@ -58,6 +60,9 @@ def test_names_of_settings_and_commands_need_no_cluster() -> None:
     assert proposed("barnabas configs alter --topic t --set retention.m", bootstrap="127.0.0.1:1") == ["retention.ms="]
     assert proposed("barnabas topics create t --config cleanup", bootstrap=None) == ["cleanup.policy="]
     assert proposed("barnabas configs alter --broker 1 --delete log.cleaner.th", bootstrap=None) == ["log.cleaner.threads"]
+    assert proposed("barnabas acls add --operation describe", bootstrap=None) == ["describe", "describe-configs", "describe-tokens"]
+    assert proposed("barnabas acls check User:a read to", bootstrap=None) == ["topic"]
+    assert proposed("barnabas quotas set --user a prod", bootstrap=None) == ["producer_byte_rate="]
     assert proposed("barnabas tr", bootstrap=None) == ["transactions"]
     assert proposed("barnabas topics el", bootstrap=None) == ["elect-leaders"]
 

@@ -143,16 +143,13 @@ def test_an_empty_address_is_refused(text: str) -> None:
 def test_a_certificate_that_cannot_be_verified_is_refused_at_once(certificate: Path) -> None:
     with serving(tls_answer(certificate)) as address:
         sentence = Cli(address)("topics", "list", "-X", "security.protocol=ssl").complaint
-    assert sentence.startswith(f"{address} refuses this client: SSL handshake failed")
-    assert "certificate verify failed" in sentence
+    assert sentence == f"The certificate of {address} is refused: self-signed certificate."
 
 
 def test_a_login_that_the_broker_does_not_offer_is_refused_at_once(kafka: EmbeddedBroker) -> None:
     login = ("-X", "security.protocol=sasl_plaintext", "-X", "sasl.mechanism=PLAIN", "-X", "sasl.username=a", "-X", "sasl.password=b")
     sentence = Cli(kafka.bootstrap)("topics", "list", *login).complaint
-    assert sentence.startswith(f"{kafka.bootstrap} refuses this client: ")
-    assert "SASL" in sentence
-    assert "within 30 seconds" not in sentence
+    assert sentence == f"{kafka.bootstrap} does not offer the login PLAIN; it offers none."
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,12 @@ clients take.
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +33,7 @@ _MISSING = why_missing() or (None if shutil.which("openssl") else "openssl is no
 pytestmark = [pytest.mark.java, pytest.mark.skipif(_MISSING is not None, reason=str(_MISSING))]
 
 _LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_BEARER_MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
@@ -48,13 +52,15 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     extra = {
         "listener.security.protocol.map": "PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT",
         "inter.broker.listener.name": "PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         "listener.name.plaintext.plain.sasl.jaas.config": (
             f'{_LOGIN_MODULE} required username="admin" password="a" user_admin="a" user_ann="secret word";'
         ),
         "listener.name.plaintext.scram-sha-256.sasl.jaas.config": f"{_SCRAM_MODULE} required;",
         "listener.name.plaintext.scram-sha-512.sasl.jaas.config": f"{_SCRAM_MODULE} required;",
+        # Without further settings Kafka takes tokens that no provider has signed.
+        "listener.name.plaintext.oauthbearer.sasl.jaas.config": f'{_BEARER_MODULE} required unsecuredLoginStringClaim_sub="admin";',
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(both),
         "ssl.truststore.type": "PEM",
@@ -107,11 +113,44 @@ def test_scram_proves_the_password(mechanism: str, secured: Secured, tmp_path: P
         ask(secured.bootstrap, {**login, "sasl.password": "wrong"}, ListGroupsRequest(), seconds_max=30.0)
 
 
+def test_a_token_in_a_file_logs_in(secured: Secured, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    file = tmp_path / "client.properties"
+    file.write_text(
+        f"bootstrap.servers={secured.bootstrap}\n"
+        "security.protocol=SASL_SSL\n"
+        "sasl.mechanism=OAUTHBEARER\n"
+        f"sasl.jaas.config={_BEARER_MODULE} required;\n"
+        "sasl.login.callback.handler.class=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler\n"
+        f"sasl.oauthbearer.token.endpoint.url={token.as_uri()}\n"
+        f"ssl.truststore.location={secured.certificate}\n"
+        "ssl.truststore.type=PEM\n"
+    )
+    token.write_text(_unsigned_token(ends_in_seconds=600))
+    cli = Cli()
+    cli("groups", "list", "--command-config", file).worked()
+    cli("topics", "create", "of-a-token", "--command-config", file).worked()
+    cli("produce", "of-a-token", "--command-config", file, stdin=b"one\n").worked()
+    token.write_text(_unsigned_token(ends_in_seconds=-600))
+    refused = cli("groups", "list", "--command-config", file).complaint
+    assert re.fullmatch(rf"The token of {re.escape(str(token))} expired \d+ s ago\.", refused)
+    token.write_text("not-a-web-token")
+    refused = cli("groups", "list", "--command-config", file).complaint
+    assert refused.startswith(f"{secured.bootstrap} refuses this client: ")
+
+
+def _unsigned_token(*, ends_in_seconds: int) -> str:
+    now = int(time.time())
+    claims = {"sub": "ann", "iat": now - 1200, "exp": now + ends_in_seconds}
+    parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "none"}, claims))
+    return ".".join(parts) + "."
+
+
 def test_a_wrong_password_is_refused_at_once(secured: Secured, tmp_path: Path) -> None:
     file = java_properties(tmp_path / "client.properties", secured, "wrong")
     done = Cli()("topics", "list", "--config-file", file)
     assert done.code == 1
-    assert done.err.splitlines()[-1].startswith(f"barnabas: {secured.bootstrap} refuses this client: SASL authentication error")
+    assert done.err.splitlines()[-1].startswith(f"barnabas: {secured.bootstrap} refuses this client: Authentication failed")
 
 
 def test_a_client_without_tls_gets_a_sentence_about_it(secured: Secured) -> None:

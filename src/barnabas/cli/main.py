@@ -33,6 +33,8 @@ COMMANDS = {
     "consume": "consume.command",
     "groups": "groups.command",
     "transactions": "transactions.command",
+    "acls": "acls.command",
+    "quotas": "quotas.command",
     "brokers": "brokers",
     "quorum": "quorum.command",
     "reassign": "reassign.command",

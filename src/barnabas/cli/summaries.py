@@ -18,6 +18,8 @@ SUMMARIES: Final = {
     "consume": "Print records as they come, until Ctrl-C, --max, --timeout, --until-end or the end of a range.",
     "groups": "List and describe consumer groups, reset their offsets, delete them.",
     "transactions": "List transactions, and end hanging ones.",
+    "acls": "Rules of who may do what: list, add, remove and explain them.",
+    "quotas": "Limits of users, client ids and addresses: list, set and remove them.",
     "brokers": "List the brokers, and remove those that are gone for good.",
     "quorum": "Describe the controllers' quorum, and add or remove voters.",
     "reassign": "Move partitions between brokers and directories.",

@@ -21,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--checkpoint", metavar="DIR")
     parser.add_argument("--metrics-port", type=int, metavar="PORT")
     parser.add_argument("--metrics-host", default=DEFAULT_METRICS_HOST, metavar="HOST")
+    parser.add_argument("--command-config", "--config-file", metavar="FILE", dest="client_file")
     options = parser.parse_args(arguments)
     try:
         run_files(
@@ -28,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             master=options.master,
             available_now=options.available_now,
             checkpoint=options.checkpoint,
+            client_file=options.client_file,
             metrics=None if options.metrics_port is None else MetricsAddress(options.metrics_port, options.metrics_host),
         )
     except PipelineError as error:

@@ -1,42 +1,38 @@
 """One notation of a cluster's client settings for two clients: Java's inside Spark, and librdkafka
 in our own process.
 
-A file uses librdkafka's simple names, which all have an equivalent in Java: ``security.protocol``,
-``sasl.mechanism``, ``sasl.username``, ``sasl.password``, ``ssl.ca.location``. Java's other names
-(``max.poll.records``) go to Spark alone, unless librdkafka knows them too.
+Settings may have Java's names or librdkafka's, in the ``kafka`` of a pipeline or in a file of
+client settings. Each client gets those that it knows, under its own names
+(:mod:`barnabas.client_settings`).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
-_LOGIN_MODULES = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+from barnabas.client_settings.bearer_token import for_librdkafka_client
+from barnabas.client_settings.client_file import read_client_file
+from barnabas.client_settings.errors import SettingsRefused
+from barnabas.client_settings.java_names import for_librdkafka as with_names_of_librdkafka
+from barnabas.client_settings.librdkafka_names import for_java
+from barnabas.client_settings.secrets import SECRET_NAMES
+from barnabas.pipelines.errors import CannotRun
+
+ADDRESSES = "bootstrap.servers"
+# Settings that decide how a client connects. librdkafka knows all of these once they have its
+# names.
+_OF_SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.")
+# The other settings that both clients know; librdkafka refuses to start with unknown names.
+_SHARED = frozenset({"client.id", "client.rack", "message.max.bytes", "request.timeout.ms", "socket.connection.setup.timeout.ms"})
+# Spark shows its settings and the options of sources and sinks in plans, in its UI and in its event
+# log. By default it hides some of our secrets there, but not a private key in the settings.
+REDACTION = {
+    "spark.redaction.regex": SECRET_NAMES,
+    "spark.sql.redaction.options.regex": f"{SECRET_NAMES}|url",
 }
-# The names of a file that librdkafka understands; it refuses to start with unknown names.
-_SHARED = frozenset(
-    {
-        "security.protocol",
-        "sasl.mechanism",
-        "sasl.username",
-        "sasl.password",
-        "ssl.ca.location",
-        "ssl.certificate.location",
-        "ssl.key.location",
-        "ssl.key.password",
-        "ssl.endpoint.identification.algorithm",
-        "client.id",
-        "client.rack",
-        "message.max.bytes",
-        "request.timeout.ms",
-        "socket.connection.setup.timeout.ms",
-    }
-)
-_NOT_JAVAS = frozenset({"sasl.username", "sasl.password", "ssl.ca.location", "ssl.certificate.location", "ssl.key.location"})
 
 
 class ClusterAddress(NamedTuple):
@@ -46,6 +42,9 @@ class ClusterAddress(NamedTuple):
     bootstrap: str
     kafka: Mapping[str, str]
 
+    def __repr__(self) -> str:
+        return f"ClusterAddress(bootstrap={self.bootstrap!r})"
+
 
 _silence = logging.getLogger("barnabas.pipelines.librdkafka")
 _silence.addHandler(logging.NullHandler())
@@ -54,25 +53,35 @@ _silence.propagate = False
 
 def for_spark(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, str]:
     """Options of Spark's connector, which passes on those that start with ``kafka.``."""
-    java = {name: value for name, value in kafka.items() if name not in _NOT_JAVAS}
-    mechanism = kafka.get("sasl.mechanism", "")
-    if "sasl.username" in kafka and "sasl.jaas.config" not in kafka:
-        module = _LOGIN_MODULES.get(mechanism.upper(), _LOGIN_MODULES["PLAIN"])
-        user, password = (_escaped(kafka.get(name, "")) for name in ("sasl.username", "sasl.password"))
-        java["sasl.jaas.config"] = f'{module} required username="{user}" password="{password}";'
-    if "ssl.ca.location" in kafka and "ssl.truststore.location" not in kafka:
-        java |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": kafka["ssl.ca.location"]}
-    return {"kafka.bootstrap.servers": bootstrap, **{f"kafka.{name}": value for name, value in java.items()}}
+    try:
+        java = for_java(kafka)
+    except SettingsRefused as refused:
+        raise CannotRun(str(refused)) from refused
+    return {f"kafka.{ADDRESSES}": bootstrap, **{f"kafka.{name}": value for name, value in java.items() if name != ADDRESSES}}
 
 
 def for_librdkafka(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, Any]:
     """Configuration of a confluent-kafka client. Its log is dropped: its errors are returned by
     calls as well."""
-    shared = {name: value for name, value in kafka.items() if name in _SHARED}
-    if shared.get("ssl.endpoint.identification.algorithm") == "":
-        shared["ssl.endpoint.identification.algorithm"] = "none"
-    return {**shared, "bootstrap.servers": bootstrap, "logger": _silence}
+    try:
+        named = with_names_of_librdkafka(kafka).properties
+        own = for_librdkafka_client({name: value for name, value in named.items() if name in _SHARED or name.startswith(_OF_SECURITY)})
+    except SettingsRefused as refused:
+        raise CannotRun(str(refused)) from refused
+    return {**own, ADDRESSES: bootstrap, "logger": _silence}
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+def read_settings(path: str) -> dict[str, str]:
+    """The settings of a client file. Raises ``CannotRun``."""
+    try:
+        return read_client_file(Path(path))
+    except SettingsRefused as refused:
+        raise CannotRun(str(refused)) from refused
+
+
+def replaced_by(kafka: Mapping[str, str], file: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a file before those of a pipeline. If the file says how to connect, it says
+    all of it: half of one login and half of another would be neither."""
+    has_security = any(name.startswith(_OF_SECURITY) for name in file)
+    kept = {name: value for name, value in kafka.items() if not (has_security and name.startswith(_OF_SECURITY))}
+    return {**kept, **{name: value for name, value in file.items() if name != ADDRESSES}}

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 from barnabas.pipelines.errors import CannotRun
+from barnabas.pipelines.kafka_settings import REDACTION
 from barnabas.pipelines.packages import DELTA, ICEBERG, PACKAGES_SETTING, listed, packages_of
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ def settings_for(pipelines: Sequence[PipelineDeclaration], settings: Mapping[str
         # The default of 15 s is too short for a Python worker to start on a busy machine, and a
         # query would fail.
         "spark.python.authenticate.socketTimeout": "120s",
+        **REDACTION,
     }
     if not own_python_is_in(os.getcwd(), pipelines):
         # Spark starts its workers with `python -m`, which searches for modules in the working

@@ -248,7 +248,7 @@ def test_group_commands_refuse_other_logins(kafka: EmbeddedBroker, cli: Cli, tmp
     monkeypatch.setattr("barnabas.cli.cluster.reach.probe", lambda place, *, tls: None)
     monkeypatch.setattr("barnabas.cli.cluster.client.check_login", lambda cluster: None)
     (tmp_path / "client.properties").write_text("security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI\n")
-    assert "logs in with PLAIN or SCRAM" in cli("groups", "list", "--config-file", tmp_path / "client.properties").complaint
+    assert "logs in with PLAIN, SCRAM, or a token" in cli("groups", "list", "--config-file", tmp_path / "client.properties").complaint
 
 
 def test_a_spare_member_is_shown_without_a_partition(kafka: EmbeddedBroker, cli: Cli) -> None:

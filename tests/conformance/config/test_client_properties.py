@@ -9,7 +9,7 @@ import re
 import pytest
 from confluent_kafka import KafkaException, Producer
 
-from barnabas.cli.cluster.client_properties import IGNORED, IMPOSSIBLE, RENAMED, REWRITTEN
+from barnabas.client_settings.java_names import IGNORED, IMPOSSIBLE, RENAMED, REWRITTEN
 from peers import apache_kafka
 
 _CLASSES = ("consumer.ConsumerConfig", "producer.ProducerConfig", "admin.AdminClientConfig")

@@ -52,7 +52,7 @@ def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_ma
     topics by their ids."""
     if not may_ask(properties):
         raise Refused(
-            "This request logs in with PLAIN or SCRAM, and uses TLS with files of certificates, "
+            "This request logs in with PLAIN, SCRAM, or a token for OAUTHBEARER that the client has, "
             "but the client's properties ask for another way."
         )
     place = host_and_port(address)
@@ -64,7 +64,7 @@ def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_ma
     except TimeoutError as error:
         raise Refused(f"No answer from {address} within {seconds_max:g} seconds.") from error
     except OSError as error:
-        raise Refused(f"{address} cannot be reached: {error.strerror or error}.") from error
+        raise Refused(_sentence(address, properties, error)) from error
     except MalformedMessage as error:
         raise Refused(f"The response of {address} is not Kafka's protocol: {error}.") from error
 
@@ -82,6 +82,22 @@ def _connected(place: tuple[str, int], address: str, properties: Mapping[str, st
         connection.close()
         raise
     return connection
+
+
+def _sentence(address: str, properties: Mapping[str, str], error: OSError) -> str:
+    """The errors of TLS are recognised by their fields, so that plain connections need not load
+    it."""
+    if (untrusted := getattr(error, "verify_message", None)) is not None:
+        return f"The certificate of {address} is refused: {untrusted.rstrip('.')}."
+    if (reason := getattr(error, "reason", None)) is not None:
+        # The reason for an alert is the other side's: TLSV13_ALERT_CERTIFICATE_REQUIRED.
+        side = "refuses this client" if "ALERT" in reason else "does not complete the TLS handshake"
+        return f"{address} {side}: {reason.lower().replace('_', ' ').replace('alert ', '')}."
+    if isinstance(error, ConnectionError) and not isinstance(error, ConnectionRefusedError):
+        has_login = "sasl" in properties.get("security.protocol", "").lower()
+        hint = "" if has_login else "; it may expect a login, and security.protocol has none"
+        return f"{address} closed the connection{hint}."
+    return f"{address} cannot be reached: {error.strerror or error}."
 
 
 def error_words(code: int) -> str:

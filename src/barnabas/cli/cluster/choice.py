@@ -4,7 +4,7 @@ What a user types wins over the environment, and the environment over what is sa
 strongest:
 
 1. ``--bootstrap`` for the addresses, ``-X`` for all properties;
-2. ``--config-file``;
+2. ``--config-file``, or the file that ``--secure`` stands for;
 3. ``--profile``;
 4. ``BARNABAS_BOOTSTRAP`` for the addresses, and the profile named by ``BARNABAS_PROFILE``, unless
    one is typed;

@@ -21,13 +21,16 @@ from typing import Any, TypeAlias
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from barnabas.cli.cluster.admin_request import error_words, may_ask
+from barnabas.cli.cluster.admin_request import ask, error_words, may_ask
 from barnabas.cli.cluster.options import DEFAULT_BOOTSTRAP, Bootstrap, ConfigFile
 from barnabas.cli.cluster.probe import CONNECT_SECONDS_MAX
 from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, Cluster, reach
 from barnabas.cli.cluster.topic_metadata import TopicDescription, ask_for_topics, from_librdkafka
 from barnabas.cli.errors import Refused
+from barnabas.client_settings.bearer_token import for_librdkafka_client
+from barnabas.client_settings.errors import SettingsRefused
 from barnabas.model.errors import ErrorCode
+from barnabas.wire.messages.describe_cluster import DescribeClusterRequest
 
 __all__ = [
     "ANSWER_SECONDS_MAX",
@@ -140,6 +143,12 @@ def check_login(cluster: Cluster) -> None:
     """Raises ``Refused`` when the broker refuses the login or the certificates. librdkafka would
     try again for as long as a request may take, because it takes no refusal for final."""
     admin = make_admin(cluster)
+    if may_ask(cluster.properties):
+        # A request of our own gets the refusal itself. librdkafka connects again and again when the
+        # broker closes a connection, as it does when it misses a certificate or a login.
+        request = DescribeClusterRequest(include_cluster_authorized_operations=False)
+        ask(cluster.reachable, cluster.properties, request, seconds_max=ANSWER_SECONDS_MAX)
+        return
     deadline = time.monotonic() + ANSWER_SECONDS_MAX
     while True:
         try:
@@ -177,7 +186,11 @@ def refusal(cluster: Cluster, exception: KafkaException, doing: str, complaints:
 
 
 def _settings(cluster: Cluster, more: Mapping[str, Any]) -> dict[str, Any]:
-    return {**cluster.properties, "bootstrap.servers": cluster.bootstrap, "logger": _silence, **more}
+    try:
+        own = for_librdkafka_client(cluster.properties)
+    except SettingsRefused as refused:
+        raise Refused(str(refused)) from refused
+    return {**own, "bootstrap.servers": cluster.bootstrap, "logger": _silence, **more}
 
 
 def error_of(exception: KafkaException) -> KafkaError:

@@ -1,9 +1,10 @@
 """The options by which every command names its cluster.
 
 A command lists two of them, :data:`Bootstrap` and :data:`ConfigFile`, and passes their values to
-:func:`~barnabas.cli.cluster.reach.reach`. :func:`with_cluster_options` adds the others, ``-X`` and
-``--profile``, to each command that has these two; their values wait in :data:`given` until
-``reach`` merges all of them. So a new option of this kind is added here and in no command.
+:func:`~barnabas.cli.cluster.reach.reach`. :func:`with_cluster_options` adds the others, ``-X``,
+``--profile`` and ``--secure``, to each command that has these two; their values wait in
+:data:`given` until ``reach`` merges all of them. So a new option of this kind is added here and in
+no command.
 
 A parameter whose metavar is TOPIC or GROUP also gets the completion of names, unless it has one.
 """
@@ -25,6 +26,9 @@ from barnabas.cli.cluster.completion import complete_groups, complete_profiles, 
 DEFAULT_BOOTSTRAP = "localhost:9092"
 BOOTSTRAP_VARIABLE = "BARNABAS_BOOTSTRAP"
 PROFILE_VARIABLE = "BARNABAS_PROFILE"
+# Where `barnabas up --secure` leaves the properties for clients, if it is not given another
+# directory for its data.
+SECURE_CLIENT_FILE = Path(".barnabas/data/secure/client.properties")
 
 Bootstrap = Annotated[
     str | None,
@@ -38,7 +42,11 @@ Bootstrap = Annotated[
     ),
 ]
 ConfigFile = Annotated[
-    Path | None, typer.Option("--config-file", metavar="FILE", help="Properties for the client, with librdkafka's or Java's names.")
+    Path | None,
+    typer.Option("--config-file", "--command-config", metavar="FILE", help="Properties for the client, with librdkafka's or Java's names."),
+]
+Secure = Annotated[
+    bool, typer.Option("--secure", help=f"Use the client properties that `barnabas up --secure` has left in {SECURE_CLIENT_FILE}.")
 ]
 Properties = Annotated[
     list[str], typer.Option("-X", "--property", metavar="NAME=VALUE", help="A property for the client; may be given several times.")
@@ -55,7 +63,7 @@ Profile = Annotated[
 ]
 
 # Parameters of the wrapper, so named that no command has one of the same name.
-_CONTEXT, _PROPERTIES, _PROFILE = "cluster_context", "cluster_properties", "cluster_profile"
+_CONTEXT, _PROPERTIES, _PROFILE, _SECURE = "cluster_context", "cluster_properties", "cluster_profile", "cluster_secure"
 _COMPLETIONS = {"TOPIC": complete_topics, "GROUP": complete_groups}
 
 
@@ -68,6 +76,7 @@ class GivenOptions:
     # Whether a value comes from the environment and not from the command line.
     bootstrap_is_ambient: bool = False
     profile_is_ambient: bool = False
+    secure: bool = False
 
 
 _NONE = GivenOptions()
@@ -75,8 +84,8 @@ given: ContextVar[GivenOptions] = ContextVar("given", default=_NONE)
 
 
 def with_cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with ``-X`` and ``--profile``. Commands without a cluster are returned as they
-    are."""
+    """The command with ``-X``, ``--profile`` and ``--secure``. Commands without a cluster are
+    returned as they are."""
     signature = inspect.signature(command)
     if not {"bootstrap", "config_file"} <= signature.parameters.keys():
         return command
@@ -89,7 +98,7 @@ def with_cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(**arguments: Any) -> Any:
         context: typer.Context = arguments.pop(_CONTEXT)
         token = given.set(options_in(context))
-        del arguments[_PROPERTIES], arguments[_PROFILE]
+        del arguments[_PROPERTIES], arguments[_PROFILE], arguments[_SECURE]
         try:
             return command(**arguments)
         finally:
@@ -100,6 +109,7 @@ def with_cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     added = [
         inspect.Parameter(_PROPERTIES, keyword, default=[], annotation=Properties),
         inspect.Parameter(_PROFILE, keyword, default=None, annotation=Profile),
+        inspect.Parameter(_SECURE, keyword, default=False, annotation=Secure),
         inspect.Parameter(_CONTEXT, keyword, annotation=typer.Context),
     ]
     run.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
@@ -113,6 +123,7 @@ def options_in(context: typer.Context) -> GivenOptions:
         context.params.get(_PROFILE),
         bootstrap_is_ambient=_is_ambient(context, "bootstrap"),
         profile_is_ambient=_is_ambient(context, _PROFILE),
+        secure=bool(context.params.get(_SECURE)),
     )
 
 

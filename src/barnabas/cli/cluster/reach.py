@@ -12,22 +12,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from barnabas.cli.cluster.choice import Choice, Sources, choose
-from barnabas.cli.cluster.client_properties import for_librdkafka, ignored_sentence
-from barnabas.cli.cluster.options import DEFAULT_BOOTSTRAP, GivenOptions, given
+from barnabas.cli.cluster.options import DEFAULT_BOOTSTRAP, SECURE_CLIENT_FILE, GivenOptions, given
 from barnabas.cli.cluster.probe import CONNECT_SECONDS_MAX, NotABroker, probe
 from barnabas.cli.errors import Refused
 from barnabas.cli.profiles.profile_file import ProfileFile
 from barnabas.cli.terminal.overrides import parse_pairs
+from barnabas.client_settings.client_file import read_client_file
+from barnabas.client_settings.errors import SettingsRefused
+from barnabas.client_settings.java_names import for_librdkafka, ignored_sentence
 from barnabas.config.addresses import host_and_port
-from barnabas.config.keys import ConfigError
-from barnabas.config.properties import read_properties
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaException, Producer
@@ -46,7 +46,8 @@ class Cluster:
 
     bootstrap: str
     reachable: str  # the first bootstrap address at which a broker answered
-    properties: Mapping[str, str]  # with librdkafka's names
+    # With librdkafka's names. They may hold passwords, which must not appear in a traceback.
+    properties: Mapping[str, str] = field(repr=False)
 
     @property
     def addresses(self) -> list[str]:
@@ -105,10 +106,15 @@ def chosen(bootstrap: str | None, config_file: Path | None, options: GivenOption
     ignored: list[str] = []
 
     def translated(properties: Mapping[str, str]) -> dict[str, str]:
-        made = for_librdkafka(properties)
+        try:
+            made = for_librdkafka(properties)
+        except SettingsRefused as refused:
+            raise Refused(str(refused)) from refused
         ignored.extend(made.ignored)
         return made.properties
 
+    if options.secure:
+        config_file = secure_file(config_file)
     named = translated(ProfileFile.read().get(options.profile)) if options.profile is not None else {}
     sources = Sources(
         typed_bootstrap=None if options.bootstrap_is_ambient else bootstrap,
@@ -127,11 +133,22 @@ def chosen(bootstrap: str | None, config_file: Path | None, options: GivenOption
 
 def read_config_file(path: Path) -> dict[str, str]:
     try:
-        return read_properties(path.read_text("utf-8"))
-    except OSError as error:
-        raise Refused(f"{path}: {error.strerror}.") from error
-    except (ConfigError, UnicodeDecodeError) as error:
-        raise Refused(f"{path} is not a properties file: {error}.") from error
+        return read_client_file(path)
+    except SettingsRefused as refused:
+        raise Refused(str(refused)) from refused
+
+
+def secure_file(config_file: Path | None) -> Path:
+    """The file that ``--secure`` stands for. Raises ``Refused`` when ``config_file`` names another,
+    or when it is missing."""
+    if config_file is not None:
+        raise Refused("--secure names a file of properties itself, so --config-file cannot be given with it.")
+    if not SECURE_CLIENT_FILE.exists():
+        raise Refused(
+            f"--secure reads {SECURE_CLIENT_FILE}, and there is no such file: start a cluster here with `barnabas up --secure`, "
+            "or name its file with --command-config."
+        )
+    return SECURE_CLIENT_FILE
 
 
 def check_addresses(bootstrap: str) -> list[tuple[str, tuple[str, int]]]:

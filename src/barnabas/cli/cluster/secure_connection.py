@@ -1,8 +1,9 @@
-"""TLS and passwords for requests of our own, by the properties that librdkafka takes.
+"""TLS and logins for requests of our own, by the properties that librdkafka takes.
 
-Supported are TLS with files of certificates, and the mechanisms PLAIN, SCRAM-SHA-256 and
-SCRAM-SHA-512. Kerberos, OAuth, and keys in PKCS12 files or in the properties themselves are left to
-librdkafka; :func:`is_supported` tells the two apart.
+Supported are TLS with certificates and keys in PEM or PKCS12, and the mechanisms PLAIN,
+SCRAM-SHA-256, SCRAM-SHA-512, and OAUTHBEARER with a token that the client has already. Kerberos,
+tokens from an endpoint, and keys that an OpenSSL engine holds are left to librdkafka;
+:func:`is_supported` tells the two apart.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from barnabas.cli.errors import Refused
+from barnabas.client_settings.bearer_token import has_token, read_token
+from barnabas.client_settings.errors import SettingsRefused
 from barnabas.model.errors import ErrorCode
 from barnabas.security.sasl.exchange import ClientExchange, ServerRefused
 from barnabas.security.sasl.plain import PlainClient
@@ -22,7 +25,8 @@ from barnabas.security.sasl.scram_credentials import ScramMechanism
 _SCRAM: Final = {each.title: each for each in ScramMechanism}
 _MECHANISMS: Final = frozenset({"PLAIN", *_SCRAM})
 _NONCE_BYTES: Final = 24
-_FOR_LIBRDKAFKA_ALONE: Final = ("ssl.keystore.location", "ssl.certificate.pem", "ssl.key.pem", "ssl.engine.location", "ssl.providers")
+_OAUTHBEARER: Final = "OAUTHBEARER"
+_FOR_LIBRDKAFKA_ALONE: Final = ("ssl.engine.location", "ssl.providers")
 _HANDSHAKE_VERSION: Final = 1
 _AUTHENTICATE_VERSION: Final = 1
 # Sends a request in a version, and returns the response.
@@ -40,9 +44,9 @@ def is_supported(properties: Mapping[str, str]) -> bool:
         case "ssl":
             return _tls_is_supported(properties)
         case "sasl_plaintext":
-            return _mechanism(properties) in _MECHANISMS
+            return _login_is_supported(properties)
         case "sasl_ssl":
-            return _tls_is_supported(properties) and _mechanism(properties) in _MECHANISMS
+            return _tls_is_supported(properties) and _login_is_supported(properties)
         case _:
             return False
 
@@ -51,24 +55,9 @@ def encrypted(connection: socket.socket, host: str, properties: Mapping[str, str
     """The connection itself if the properties ask for no TLS."""
     if protocol(properties) not in ("ssl", "sasl_ssl"):
         return connection
-    import os
-    import ssl
+    from barnabas.cli.cluster.client_tls import tls_context
 
-    place = properties.get("ssl.ca.location")
-    # librdkafka looks for the system's certificates when it gets this word; Python always does.
-    file, directory = (None, None) if place in (None, "probe") else (None, place) if os.path.isdir(place) else (place, None)
-    try:
-        context = ssl.create_default_context(cafile=file, capath=directory, cadata=properties.get("ssl.ca.pem"))
-        if properties.get("ssl.endpoint.identification.algorithm", "https").lower() == "none":
-            context.check_hostname = False
-        if properties.get("enable.ssl.certificate.verification", "true").lower() == "false":
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if (certificate := properties.get("ssl.certificate.location")) is not None:
-            context.load_cert_chain(certificate, properties.get("ssl.key.location"), properties.get("ssl.key.password"))
-    except OSError as error:
-        raise Refused(f"The certificates cannot be read: {error.strerror or error}.") from error
-    return context.wrap_socket(connection, server_hostname=host)
+    return tls_context(properties).wrap_socket(connection, server_hostname=host)
 
 
 def log_in(exchange: Exchange, address: str, properties: Mapping[str, str]) -> None:
@@ -91,19 +80,34 @@ def log_in(exchange: Exchange, address: str, properties: Mapping[str, str]) -> N
             raise Refused(f"{address} refuses this client: {reason}.")
         return bytes(response.auth_bytes)
 
-    client = _client(mechanism, properties.get("sasl.username", ""), properties.get("sasl.password", ""))
+    client = _client(mechanism, properties)
     token: bytes | None = client.first()
     try:
         while token is not None:
             token = client.step(step(token))
     except ServerRefused as refused:
+        if mechanism == _OAUTHBEARER:
+            raise Refused(f"{address} refuses this client: {refused}.") from refused
         raise Refused(f"{address} is not the broker that it claims to be: {refused}.") from refused
 
 
-def _client(mechanism: str, user: str, password: str) -> ClientExchange:
+def _client(mechanism: str, properties: Mapping[str, str]) -> ClientExchange:
+    if mechanism == _OAUTHBEARER:
+        from barnabas.security.sasl.oauthbearer import OAuthBearerClient
+
+        try:
+            return OAuthBearerClient(read_token(properties).text)
+        except (SettingsRefused, ValueError) as error:
+            raise Refused(str(error)) from error
+    user, password = properties.get("sasl.username", ""), properties.get("sasl.password", "")
     if mechanism == "PLAIN":
         return PlainClient(user, password)
     return ScramClient(_SCRAM[mechanism], user, password, secrets.token_urlsafe(_NONCE_BYTES))
+
+
+def _login_is_supported(properties: Mapping[str, str]) -> bool:
+    mechanism = _mechanism(properties)
+    return mechanism in _MECHANISMS or (mechanism == _OAUTHBEARER and has_token(properties))
 
 
 def _tls_is_supported(properties: Mapping[str, str]) -> bool:

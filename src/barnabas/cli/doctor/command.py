@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from typing import Annotated
 import typer
 
 from barnabas.cli.cluster.client import DEFAULT_BOOTSTRAP, Bootstrap, ConfigFile, reach
+from barnabas.cli.cluster.options import given
 from barnabas.cli.doctor import cluster as cluster_checks, directories, environment, installed, machine, ports
 from barnabas.cli.doctor.finding import Check, Finding, State, ok, problem, run_check
 from barnabas.cli.errors import Refused
@@ -65,6 +67,7 @@ def doctor(as_json: AsJson = False, config: Config = None, bootstrap: Bootstrap 
 
 
 def _checks(config: Path | None, bootstrap: str | None, config_file: Path | None) -> Iterator[tuple[str, Check]]:
+    names_cluster = bootstrap is not None or config_file is not None or given.get().secure
     yield "versions", installed.versions
     yield "java", installed.java
     yield "spark", installed.spark
@@ -75,11 +78,12 @@ def _checks(config: Path | None, bootstrap: str | None, config_file: Path | None
     yield "environment", partial(environment.variables, properties)
     if config is not None:
         yield from _node_checks(config, properties)
-    elif bootstrap is None and config_file is None:
+    elif not names_cluster:
         yield f"port {DEVELOPMENT_PORT}", partial(ports.port, "127.0.0.1", DEVELOPMENT_PORT, "`barnabas up`")
         yield f"disk {DEVELOPMENT_DATA}", partial(directories.directory, DEVELOPMENT_DATA, formatted=False)
-    if bootstrap is not None or config_file is not None:
-        yield "cluster", partial(_cluster, bootstrap, config_file)
+    if names_cluster:
+        # A check runs in a thread, which does not have the options of this command by itself.
+        yield "cluster", partial(copy_context().run, lambda: list(_cluster(bootstrap, config_file)))
 
 
 # -- a node ----------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from typing import Annotated
 import typer
 
 from barnabas.cli.cluster.client import reach
+from barnabas.cli.cluster.options import SECURE_CLIENT_FILE
+from barnabas.cli.cluster.reach import secure_file
 from barnabas.cli.errors import Refused
 from barnabas.cli.mirror.view import watching
 from barnabas.pipelines.errors import PipelineError
@@ -34,8 +36,14 @@ FromAlias = Annotated[str, typer.Option("--from-alias", metavar="ALIAS", help="T
 ToAlias = Annotated[
     str, typer.Option("--to-alias", metavar="ALIAS", help="The alias of --to in names of topics, so that records do not return to it.")
 ]
-FromConfig = Annotated[Path | None, typer.Option("--from-config", metavar="FILE", help="Properties for clients of --from.")]
-ToConfig = Annotated[Path | None, typer.Option("--to-config", metavar="FILE", help="Properties for clients of --to.")]
+FromConfig = Annotated[
+    Path | None, typer.Option("--from-config", "--from-command-config", metavar="FILE", help="Properties for clients of --from.")
+]
+ToConfig = Annotated[
+    Path | None, typer.Option("--to-config", "--to-command-config", metavar="FILE", help="Properties for clients of --to.")
+]
+FromSecure = Annotated[bool, typer.Option("--from-secure", help=f"The same as --from-config {SECURE_CLIENT_FILE}.")]
+ToSecure = Annotated[bool, typer.Option("--to-secure", help=f"The same as --to-config {SECURE_CLIENT_FILE}.")]
 Groups = Annotated[list[str], typer.Option("--groups", metavar="REGEX", help="Consumer groups whose offsets are translated.")]
 NoGroups = Annotated[bool, typer.Option("--no-groups", help="Do not translate offsets of groups.")]
 Once = Annotated[bool, typer.Option("--once", help="Copy the records available now, then end.")]
@@ -66,6 +74,8 @@ def mirror(
     batch_records: BatchRecords = 500_000,
     from_config: FromConfig = None,
     to_config: ToConfig = None,
+    from_secure: FromSecure = False,
+    to_secure: ToSecure = False,
 ) -> None:
     """Copy topics to another cluster, and keep copying: same partitions, keys, values, timestamps
     and headers, each record once.
@@ -80,7 +90,8 @@ def mirror(
 
     try:
         check_spark()
-        clusters = [reach(source, from_config), reach(target, to_config)]
+        files = [secure_file(given) if secure else given for given, secure in ((from_config, from_secure), (to_config, to_secure))]
+        clusters = [reach(source, files[0]), reach(target, files[1])]
         here, there = (
             MirrorCluster(alias, each.bootstrap, each.properties) for alias, each in zip((from_alias, to_alias), clusters, strict=True)
         )

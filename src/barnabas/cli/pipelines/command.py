@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barnabas.cli.errors import Refused
+from barnabas.cli.pipelines.client_options import ClientFile, Secure, client_file
 from barnabas.cli.pipelines.redrive import redrive
 from barnabas.cli.pipelines.status import status
 from barnabas.cli.pipelines.validate import validate
@@ -52,6 +53,8 @@ def run(
         typer.Option("--metrics-port", min=0, max=65_535, help="Port for Prometheus to scrape; 0 for a free one; default: none."),
     ] = None,
     metrics_host: Annotated[str, typer.Option("--metrics-host", metavar="HOST", help="Address for --metrics-port.")] = "127.0.0.1",
+    command_config: ClientFile = None,
+    secure: Secure = False,
 ) -> None:
     """Run pipelines until they are stopped; with --available-now, until they have processed all
     available data.
@@ -62,16 +65,17 @@ def run(
         from barnabas.pipelines.declaration.pipeline_declaration import MetricsAddress
         from barnabas.pipelines.running.job import run_files
 
+        file = client_file(command_config, secure)
         metrics = None if metrics_port is None else MetricsAddress(metrics_port, metrics_host)
-        run_files(files, master=master, available_now=available_now, checkpoint=checkpoint, metrics=metrics)
+        run_files(files, master=master, available_now=available_now, checkpoint=checkpoint, metrics=metrics, client_file=file)
 
 
-def explain(files: Files, master: Master = None) -> None:
+def explain(files: Files, master: Master = None, command_config: ClientFile = None, secure: Secure = False) -> None:
     """Show the columns of every source and step, and Spark's plan for every sink. Nothing runs."""
     with refusals():
         from barnabas.pipelines.running.explain import explain as explain_pipelines
 
-        explain_pipelines(read_all(files), master=master, write=typer.echo)
+        explain_pipelines(read_all(files, client_file(command_config, secure)), master=master, write=typer.echo)
 
 
 def list_pipelines(files: Files, as_json: AsJson = False) -> None:
@@ -98,7 +102,9 @@ def list_pipelines(files: Files, as_json: AsJson = False) -> None:
     print_table(("Pipeline", "File", "Sources", "Steps", "Sinks"), texts)
 
 
-def accept_schema(files: Files, checkpoint: Checkpoint = None, master: Master = None) -> None:
+def accept_schema(
+    files: Files, checkpoint: Checkpoint = None, master: Master = None, command_config: ClientFile = None, secure: Secure = False
+) -> None:
     """Accept the current columns of the sources, after a pipeline stopped because they changed, and
     show the changes.
 
@@ -106,7 +112,8 @@ def accept_schema(files: Files, checkpoint: Checkpoint = None, master: Master = 
     with refusals():
         from barnabas.pipelines.schema_changes.acceptance import accept_declared
 
-        for line in accept_declared(read_all(files), checkpoint=checkpoint, master=master):
+        pipelines = read_all(files, client_file(command_config, secure))
+        for line in accept_declared(pipelines, checkpoint=checkpoint, master=master):
             typer.echo(line)
 
 
@@ -127,10 +134,10 @@ def submit_script() -> None:
     typer.echo(run_pipelines.__file__)
 
 
-def read_all(files: list[str]) -> list[PipelineDeclaration]:
+def read_all(files: list[str], client_file: str | None = None) -> list[PipelineDeclaration]:
     from barnabas.pipelines.declaration.read import read_pipeline
 
-    return [read_pipeline(path) for path in files]
+    return [read_pipeline(path, client_file=client_file) for path in files]
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barnabas.cli.errors import Refused
+from barnabas.cli.pipelines.client_options import ClientFile, Secure, client_file
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.pipelines.errors import PipelineError
 
@@ -29,6 +30,8 @@ def redrive(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be sent.")] = False,
     json: AsJson = False,
+    command_config: ClientFile = None,
+    secure: Secure = False,
 ) -> None:
     """Send dead letters to their original topics again, after their cause has been fixed.
 
@@ -45,7 +48,7 @@ def redrive(
         raise Refused(f"--reason is a regular expression, but {reason!r} is not: {error}.") from error
     reports: dict[str, Redriven] = {}
     try:
-        pipeline = read_pipeline(file)
+        pipeline = read_pipeline(file, client_file=client_file(command_config, secure))
         decodings = [each.decoding for each in pipeline.sources if each.decoding is not None and source in (None, each.name)]
         letters = list(dict.fromkeys(each.dead_letters.topic for each in decodings if each.dead_letters is not None))
         if not letters:

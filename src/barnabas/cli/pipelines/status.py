@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barnabas.cli.errors import Refused
+from barnabas.cli.pipelines.client_options import ClientFile, Secure, client_file
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.pipelines.display_text import age, amount, to_the_second
 from barnabas.pipelines.errors import PipelineError
@@ -29,6 +30,8 @@ def status(
         str | None, typer.Option("--checkpoint", metavar="DIR", help="Directory of the checkpoint, in place of the one in the files.")
     ] = None,
     as_json: AsJson = False,
+    command_config: ClientFile = None,
+    secure: Secure = False,
 ) -> None:
     """Show the state of pipelines (starting, running, ended, failed, died) and their progress.
     Needs no Spark."""
@@ -36,7 +39,8 @@ def status(
     from barnabas.pipelines.running.status import status_of
 
     try:
-        found = [each for path in files for each in status_of(read_pipeline(path), checkpoint)]
+        file = client_file(command_config, secure)
+        found = [each for path in files for each in status_of(read_pipeline(path, client_file=file), checkpoint)]
     except PipelineError as error:
         raise Refused(str(error)) from error
     if as_json:

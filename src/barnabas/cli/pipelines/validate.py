@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barnabas.cli.errors import Refused
+from barnabas.cli.pipelines.client_options import ClientFile, Secure, client_file
 from barnabas.cli.terminal.output import AsJson, print_json
 from barnabas.pipelines.errors import DeclarationError, PipelineError
 
@@ -54,12 +55,14 @@ def validate(
         bool, typer.Option("--deep", help="Also check SQL, columns, types, keys and Python functions, with Spark; writes nothing.")
     ] = False,
     as_json: AsJson = False,
+    command_config: ClientFile = None,
+    secure: Secure = False,
 ) -> None:
     """Check files without running them, and report every mistake with its line.
 
     Exit code 1 means that a file is invalid.
     """
-    checked = [_checked(path) for path in _files(files)]
+    checked = [_checked(path, client_file(command_config, secure)) for path in _files(files)]
     valid = [each for each in checked if each.pipeline is not None]
     if deep and valid:
         _check_deeply(valid)
@@ -87,11 +90,11 @@ def _files(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _checked(path: str) -> CheckedFile:
+def _checked(path: str, client_file: str | None) -> CheckedFile:
     from barnabas.pipelines.declaration.read import read_pipeline
 
     try:
-        return CheckedFile(path, read_pipeline(path))
+        return CheckedFile(path, read_pipeline(path, client_file=client_file))
     except DeclarationError as error:
         return CheckedFile(path, mistakes=list(error.all))
     except PipelineError as error:

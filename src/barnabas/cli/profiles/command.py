@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from barnabas.cli.cluster.choice import ADDRESSES
-from barnabas.cli.cluster.client_properties import for_librdkafka
 from barnabas.cli.cluster.completion import complete_profiles
 from barnabas.cli.cluster.options import Properties
 from barnabas.cli.cluster.reach import check_addresses, read_config_file
@@ -17,9 +15,9 @@ from barnabas.cli.errors import Refused
 from barnabas.cli.profiles.profile_file import ProfileFile, profile_path
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.cli.terminal.overrides import parse_pairs
-
-_HIDDEN = "(hidden)"
-_SECRETS = ("password", "secret", "jaas.config", ".key", "key.pem", "token")
+from barnabas.client_settings.errors import SettingsRefused
+from barnabas.client_settings.java_names import for_librdkafka
+from barnabas.client_settings.secrets import without_secrets
 
 Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_profiles)]
 
@@ -41,7 +39,8 @@ def add(
         typer.Option("--bootstrap", "--bootstrap-server", "-b", metavar="HOST:PORT,...", help="Addresses of the cluster."),
     ] = None,
     config_file: Annotated[
-        Path | None, typer.Option("--config-file", metavar="FILE", help="Properties to copy, with librdkafka's or Java's names.")
+        Path | None,
+        typer.Option("--config-file", "--command-config", metavar="FILE", help="Properties to copy, with librdkafka's or Java's names."),
     ] = None,
     properties: Properties = [],  # noqa: B006
     replace: Annotated[bool, typer.Option("--replace", help="Replace a profile of this name.")] = False,
@@ -59,7 +58,10 @@ def add(
     if not settings.get(ADDRESSES, "").strip():
         raise Refused("A profile needs the addresses of its cluster: give --bootstrap, or bootstrap.servers in the file.")
     check_addresses(settings[ADDRESSES])
-    for_librdkafka(settings)
+    try:
+        for_librdkafka(settings)
+    except SettingsRefused as refused:
+        raise Refused(str(refused)) from refused
     file = file.with_profile(name, settings)
     (file.using(name) if use_it else file).write()
     typer.echo(f"Saved profile {name}." if use_it else f"Saved profile {name}; `barnabas profile use {name}` makes commands use it.")
@@ -103,7 +105,7 @@ def show(
     name = name or file.used
     if name is None:
         raise Refused("No profile is in use: give the name of one.")
-    properties = dict(file.get(name)) if secrets else _without_secrets(file.get(name))
+    properties = dict(file.get(name)) if secrets else without_secrets(file.get(name))
     if as_json:
         print_json({"name": name, "used": name == file.used, "properties": properties, "file": str(profile_path())})
     else:
@@ -115,7 +117,3 @@ def remove(name: Name) -> None:
     file = ProfileFile.read()
     file.without(name).write()
     typer.echo(f"Removed profile {name}{', and commands use no profile now' if file.used == name else ''}.")
-
-
-def _without_secrets(properties: Mapping[str, str]) -> dict[str, str]:
-    return {name: _HIDDEN if any(mark in name for mark in _SECRETS) else value for name, value in properties.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from barnabas.pipelines.declaration.fields import Fields, ending, parsed_duration_ms
@@ -14,6 +14,8 @@ from barnabas.pipelines.declaration.repeatable import check_repeatable
 from barnabas.pipelines.declaration.sink_declarations import SinkDeclaration, declare_sink
 from barnabas.pipelines.declaration.source_declarations import SourceDeclaration, declare_source
 from barnabas.pipelines.declaration.step_declarations import StepDeclaration, declare_step
+from barnabas.pipelines.errors import CannotRun
+from barnabas.pipelines.kafka_settings import ADDRESSES, read_settings
 from barnabas.pipelines.steps import STEPS
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
@@ -22,6 +24,8 @@ DEFAULT_TRIGGER = "continuous"
 # Metrics have names of topics and pipelines, so other machines do not see them by default.
 DEFAULT_METRICS_HOST = "127.0.0.1"
 PORT_MAX = 65_535
+# In `kafka`, beside the names of settings.
+_CLIENT_FILE = "config_file"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -47,8 +51,9 @@ class PipelineDeclaration:
     place: Place
     bootstrap: str
     checkpoint: str
-    kafka: Mapping[str, str]
-    spark: Mapping[str, str]  # settings of the session
+    # They may hold passwords.
+    kafka: Mapping[str, str] = field(repr=False)
+    spark: Mapping[str, str] = field(repr=False)  # settings of the session
     sources: tuple[SourceDeclaration, ...]
     steps: tuple[StepDeclaration, ...]
     sinks: tuple[SinkDeclaration, ...]
@@ -74,12 +79,13 @@ def declare_pipeline(found: Located, findings: Findings | None = None) -> Pipeli
     sources = {each: declare_source(each, value, findings) for each, value in fields.optional_items("sources").items()}
     steps = [(value, declare_step(position, value, findings)) for position, value in enumerate(fields.optional_list("steps"), start=1)]
     sinks = {each: declare_sink(each, value, findings) for each, value in fields.optional_items("sinks").items()}
+    file, kafka = _declare_kafka(fields)
     declaration = PipelineDeclaration(
         name=name,
         place=found.place,
-        bootstrap=fields.text("bootstrap", default=DEFAULT_BOOTSTRAP),
+        bootstrap=fields.text("bootstrap", default=file.get(ADDRESSES, DEFAULT_BOOTSTRAP)),
         checkpoint=fields.text("checkpoint", default=DEFAULT_CHECKPOINT),
-        kafka=fields.optional_texts_by_name("kafka"),
+        kafka=kafka,
         spark=fields.optional_texts_by_name("spark"),
         sources=tuple(each for each in sources.values() if each is not None),
         steps=tuple(each for _, each in steps if each is not None),
@@ -95,6 +101,20 @@ def declare_pipeline(found: Located, findings: Findings | None = None) -> Pipeli
     check_repeatable(declaration, findings)
     findings.check()
     return declaration
+
+
+def _declare_kafka(fields: Fields) -> tuple[dict[str, str], dict[str, str]]:
+    """The settings of the client file, and all settings: those beside ``config_file`` win."""
+    given = fields.optional_texts_by_name("kafka")
+    path = given.pop(_CLIENT_FILE, None)
+    if path is None:
+        return {}, given
+    try:
+        file = read_settings(path)
+    except CannotRun as error:
+        fields.report(f"{_CLIENT_FILE!r} in 'kafka' of the pipeline: {error}", "kafka")
+        return {}, given
+    return file, {**{name: value for name, value in file.items() if name != ADDRESSES}, **given}
 
 
 def _declare_trigger(fields: Fields) -> Trigger:

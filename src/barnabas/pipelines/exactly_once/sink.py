@@ -53,8 +53,8 @@ class ExactlyOnce:
     the logger, which belongs to this process."""
 
     pipeline: str
-    client: dict[str, Any]
-    producer: dict[str, Any]
+    client: dict[str, Any] = field(repr=False)
+    producer: dict[str, Any] = field(repr=False)
     checkpoint: str
     writers: int  # for a spread by hash at its first start
     # By batch; the runner empties it with the reports.

@@ -21,7 +21,7 @@ class MirrorCluster:
     alias: str
     bootstrap: str
     # Security and other client settings, as in a pipeline's file.
-    kafka: Mapping[str, str] = field(default_factory=dict)
+    kafka: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def client_config(self) -> dict[str, Any]:
         """For clients in this process."""

@@ -29,12 +29,14 @@ def run_files(
     available_now: bool = False,
     checkpoint: str | None = None,
     metrics: MetricsAddress | None = None,
+    client_file: str | None = None,
 ) -> None:
-    """``metrics`` takes precedence over the addresses in the files.
+    """``metrics`` takes precedence over the addresses in the files, and ``client_file`` over their
+    settings of Kafka's clients.
 
     Raises ``PipelineError`` with one sentence when a file is invalid, Spark cannot start, or a
     query failed."""
-    pipelines = [read_pipeline(path) for path in files]
+    pipelines = [read_pipeline(path, client_file=client_file) for path in files]
     run_declarations(pipelines, master=master, available_now=available_now, checkpoint=checkpoint, metrics=metrics)
 
 

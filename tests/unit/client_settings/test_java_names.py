@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaException, Producer
 
-from barnabas.cli.cluster.client_properties import IGNORED, IMPOSSIBLE, RENAMED, REWRITTEN, for_librdkafka, ignored_sentence
-from barnabas.cli.errors import Refused
+from barnabas.client_settings.errors import SettingsRefused
+from barnabas.client_settings.java_names import IGNORED, IMPOSSIBLE, RENAMED, REWRITTEN, for_librdkafka, ignored_sentence
 
 
 def made(**given: str) -> dict[str, str]:
@@ -43,7 +43,7 @@ def test_the_other_logins_of_java_have_their_names_too() -> None:
 
 
 def test_a_login_module_without_an_equivalent_is_refused() -> None:
-    with pytest.raises(Refused, match=r"names the login module my\.Module, and librdkafka has no equivalent\."):
+    with pytest.raises(SettingsRefused, match=r"names the login module my\.Module, and librdkafka has no equivalent\."):
         made(sasl_jaas_config="my.Module required;")
 
 
@@ -58,9 +58,9 @@ def test_pem_stores_become_files_of_certificates_and_keys() -> None:
 
 
 def test_java_key_stores_are_refused_with_the_way_out() -> None:
-    with pytest.raises(Refused, match=r"reads certificates from PEM files, but .* is /ca\.jks: convert it with `keytool"):
+    with pytest.raises(SettingsRefused, match=r"reads certificates from PEM files, but .* is /ca\.jks: convert it with `keytool"):
         made(ssl_truststore_location="/ca.jks")
-    with pytest.raises(Refused, match="reads keys from PKCS12 and PEM files"):
+    with pytest.raises(SettingsRefused, match="reads keys from PKCS12 and PEM files"):
         made(ssl_keystore_location="/k", ssl_keystore_type="JKS")
 
 
@@ -69,7 +69,7 @@ def test_renamed_properties_keep_their_values_in_librdkafkas_unit() -> None:
         "queue.buffering.max.kbytes": "32768",
         "message.max.bytes": "1000000",
     }
-    with pytest.raises(Refused, match=r"buffer\.memory takes a number of bytes, but was given '32M'\."):
+    with pytest.raises(SettingsRefused, match=r"buffer\.memory takes a number of bytes, but was given '32M'\."):
         made(buffer_memory="32M")
 
 
@@ -92,7 +92,7 @@ def test_assignors_are_named_as_librdkafka_does() -> None:
     classes = "org.apache.kafka.clients.consumer.RangeAssignor,org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
     assert made(partition_assignment_strategy=classes) == {"partition.assignment.strategy": "range,cooperative-sticky"}
     assert made(partition_assignment_strategy="roundrobin") == {"partition.assignment.strategy": "roundrobin"}
-    with pytest.raises(Refused, match=r"no assignor like org\.x\.StickyAssignor"):
+    with pytest.raises(SettingsRefused, match=r"no assignor like org\.x\.StickyAssignor"):
         made(partition_assignment_strategy="org.x.StickyAssignor")
 
 
@@ -106,7 +106,7 @@ def test_names_without_an_equivalent_are_left_out_and_named() -> None:
 
 
 def test_a_class_that_logs_in_is_refused() -> None:
-    with pytest.raises(Refused, match=r"sasl\.login\.class names a Java class"):
+    with pytest.raises(SettingsRefused, match=r"sasl\.login\.class names a Java class"):
         made(sasl_login_class="x.Y")
 
 
@@ -115,3 +115,19 @@ def test_librdkafka_knows_every_name_that_ours_become_and_none_of_those_left_out
     left_out = IGNORED | IMPOSSIBLE
     assert {name for name in left_out if librdkafka_knows(name, "1")} <= {"max.poll.records", "share.acknowledgement.mode"}
     assert not REWRITTEN & RENAMED.keys()
+
+
+def test_a_token_endpoint_that_is_a_file_names_the_file_of_the_token() -> None:
+    given = {
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.login.callback.handler.class": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+        "sasl.oauthbearer.token.endpoint.url": "file:///etc/a%20token",
+        "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+    }
+    assert for_librdkafka(given) == ({"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.file": "/etc/a token"}, [])
+
+
+def test_a_login_that_begins_with_a_password_is_refused_without_repeating_it() -> None:
+    with pytest.raises(SettingsRefused, match="names the login module of no name") as refused:
+        made(sasl_jaas_config='password="hunter2" required;')
+    assert "hunter2" not in str(refused.value)

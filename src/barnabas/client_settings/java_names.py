@@ -18,7 +18,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from barnabas.cli.errors import Refused
+from barnabas.client_settings.bearer_token import TOKEN_FILE
+from barnabas.client_settings.errors import SettingsRefused
 
 RENAMED: Final = {
     "buffer.memory": "queue.buffering.max.kbytes",
@@ -117,6 +118,13 @@ IMPOSSIBLE: Final = frozenset(
         "ssl.engine.factory.class",
     }
 )
+# Kafka's own classes for these settings get a token from an endpoint or from a file. librdkafka
+# does that without a class.
+_STANDARD_CLASSES: Final = {
+    "sasl.login.callback.handler.class": ("OAuthBearerLoginCallbackHandler",),
+    "sasl.oauthbearer.jwt.retriever.class": ("DefaultJwtRetriever", "FileJwtRetriever", "ClientCredentialsJwtRetriever"),
+    "sasl.oauthbearer.jwt.validator.class": ("DefaultJwtValidator", "ClientJwtValidator", "BrokerJwtValidator"),
+}
 _ASSIGNORS: Final = {
     "RangeAssignor": "range",
     "RoundRobinAssignor": "roundrobin",
@@ -125,6 +133,7 @@ _ASSIGNORS: Final = {
 _PEM_SUFFIXES: Final = (".pem", ".crt", ".cer")
 _PKCS12_SUFFIXES: Final = (".p12", ".pfx", ".pkcs12")
 _BYTES_IN_KILOBYTE: Final = 1024
+_CLASS: Final = re.compile(r"[A-Za-z_]\w*(?:[.$]\w+)+")
 _JAAS_OPTION: Final = re.compile(r"""([A-Za-z][\w.]*)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;"']+)""")
 
 
@@ -134,12 +143,14 @@ class Translation(NamedTuple):
 
 
 def for_librdkafka(given: Mapping[str, str]) -> Translation:
-    """Raises ``Refused`` for a value that librdkafka has no form for."""
+    """Raises ``SettingsRefused`` for a value that librdkafka has no form for."""
     made: dict[str, str] = {}
     ignored: list[str] = []
     for name, value in given.items():
         if name in IMPOSSIBLE:
-            raise Refused(f"{name} names a Java class, and librdkafka has no equivalent, so this client cannot log in with it.")
+            if value.rpartition(".")[2] in _STANDARD_CLASSES.get(name, ()):
+                continue
+            raise SettingsRefused(f"{name} names a Java class, and librdkafka has no equivalent, so this client cannot log in with it.")
         if name in IGNORED or name.startswith(("metrics.context.", "config.providers.")):
             ignored.append(name)
         elif name in REWRITTEN:
@@ -161,6 +172,8 @@ def _rewritten(name: str, value: str, given: Mapping[str, str]) -> dict[str, str
         case "sasl.jaas.config":
             return _login(value)
         case "sasl.oauthbearer.token.endpoint.url":
+            if value.startswith("file:"):
+                return {TOKEN_FILE: _path_of(value)}
             return {"sasl.oauthbearer.method": "oidc", name: value}
         case "ssl.endpoint.identification.algorithm":
             return {name: value or "none"}
@@ -182,10 +195,16 @@ def _rewritten(name: str, value: str, given: Mapping[str, str]) -> dict[str, str
             return {}
 
 
+def _path_of(url: str) -> str:
+    from urllib.parse import unquote, urlsplit
+
+    return unquote(urlsplit(url).path)
+
+
 def _trust_store(location: str, kind: str | None) -> dict[str, str]:
     if _store_kind(location, kind) == "PEM":
         return {"ssl.ca.location": location}
-    raise Refused(
+    raise SettingsRefused(
         f"librdkafka reads certificates from PEM files, but ssl.truststore.location is {location}: "
         "convert it with `keytool -exportcert -rfc` and name the result with ssl.ca.location."
     )
@@ -199,7 +218,7 @@ def _key_store(location: str, kind: str | None, given: Mapping[str, str]) -> dic
         case "PKCS12":
             return {"ssl.keystore.location": location} | ({"ssl.keystore.password": password} if password is not None else {})
         case _:
-            raise Refused(
+            raise SettingsRefused(
                 f"librdkafka reads keys from PKCS12 and PEM files, but ssl.keystore.location is {location}: "
                 "convert it with `keytool -importkeystore -deststoretype PKCS12`."
             )
@@ -214,7 +233,7 @@ def _store_kind(location: str, kind: str | None) -> str:
 
 
 def _login(jaas: str) -> dict[str, str]:
-    module, _, rest = jaas.strip().partition(" ")
+    module, rest = (*jaas.split(None, 1), "", "")[:2]
     options = {name: _unquoted(text) for name, text in _JAAS_OPTION.findall(rest)}
     wanted = {
         "PlainLoginModule": {"username": "sasl.username", "password": "sasl.password"},
@@ -227,7 +246,9 @@ def _login(jaas: str) -> dict[str, str]:
         },
     }.get(module.rpartition(".")[2])
     if wanted is None:
-        raise Refused(f"sasl.jaas.config names the login module {module or 'of no name'}, and librdkafka has no equivalent.")
+        # Any other word may be a password that a mistake has put there.
+        shown = module if _CLASS.fullmatch(module) else "of no name"
+        raise SettingsRefused(f"sasl.jaas.config names the login module {shown}, and librdkafka has no equivalent.")
     return {ours: options[name] for name, ours in wanted.items() if name in options}
 
 
@@ -238,11 +259,11 @@ def _unquoted(text: str) -> str:
 def _assignor(name: str) -> str:
     simple = name.rpartition(".")[2]
     if "." in name and simple not in _ASSIGNORS:
-        raise Refused(f"librdkafka has no assignor like {name}; it has range, roundrobin and cooperative-sticky.")
+        raise SettingsRefused(f"librdkafka has no assignor like {name}; it has range, roundrobin and cooperative-sticky.")
     return _ASSIGNORS.get(simple, name)
 
 
 def _kilobytes(name: str, value: str) -> str:
     if not value.isdecimal():
-        raise Refused(f"{name} takes a number of bytes, but was given {value!r}.")
+        raise SettingsRefused(f"{name} takes a number of bytes, but was given {value!r}.")
     return str(max(1, int(value) // _BYTES_IN_KILOBYTE))
