@@ -15,6 +15,7 @@ from barnabas.metadata.applier import MetadataView
 from barnabas.metadata.scram import ScramUser
 from barnabas.model.cannot_start import CannotStart
 from barnabas.network.peer_connection import Login
+from barnabas.node.token_accounts import TokenAccounts
 from barnabas.security.principal import Principal
 from barnabas.security.sasl.authenticator import Mechanism
 from barnabas.security.sasl.exchange import ServerExchange
@@ -41,7 +42,8 @@ def server_mechanisms(settings: BrokerSettings, listener: str, metadata: Metadat
             users = PlainUsers(_login(sasl, listener, name).users)
             exchange = partial(PlainServer, users.check)
         elif name in _SCRAM:
-            accounts = ScramAccounts(_SCRAM[name], metadata, secret)
+            tokens = TokenAccounts(_SCRAM[name], metadata, settings.text_or_none("delegation.token.secret.key"), secret)
+            accounts = ScramAccounts(_SCRAM[name], metadata, secret, tokens)
             exchange = partial(_scram_server, accounts, entropy)
         else:
             raise CannotStart(f"the listener {listener} enables the mechanism {name}, but only {', '.join(SUPPORTED)} are supported.")
@@ -52,19 +54,27 @@ def server_mechanisms(settings: BrokerSettings, listener: str, metadata: Metadat
 
 
 class ScramAccounts:
-    """The users of the metadata log. An unknown user gets keys that no password fits."""
+    """The users and the delegation tokens of the metadata log. An unknown one gets keys that no
+    password fits."""
 
-    def __init__(self, mechanism: ScramMechanism, metadata: MetadataView, secret: bytes) -> None:
+    def __init__(self, mechanism: ScramMechanism, metadata: MetadataView, secret: bytes, tokens: TokenAccounts) -> None:
         self.mechanism = mechanism
         self._metadata = metadata
         self._secret = secret
+        self._tokens = tokens
 
     def find(self, user: str, by_token: bool) -> Account:
-        principal = Principal("User", user)
-        found = None if by_token else self._metadata.image.scram.by_user.get(ScramUser(user, self.mechanism.number))
+        found = self._tokens.find(user) if by_token else self._user(user)
         if found is None:
-            return Account(invented_keys(self.mechanism, self._secret, user), principal, exists=False)
-        return Account(ScramKeys(found.salt, found.stored_key, found.server_key, found.iterations), principal, exists=True)
+            return Account(invented_keys(self.mechanism, self._secret, user), Principal("User", user), exists=False)
+        return found
+
+    def _user(self, user: str) -> Account | None:
+        found = self._metadata.image.scram.by_user.get(ScramUser(user, self.mechanism.number))
+        if found is None:
+            return None
+        keys = ScramKeys(found.salt, found.stored_key, found.server_key, found.iterations)
+        return Account(keys, Principal("User", user), exists=True)
 
 
 def client_login(settings: BrokerSettings, listener: str, mechanism_key: str, entropy: Entropy) -> Login | None:

@@ -140,7 +140,7 @@ class Authenticator:
             response = SaslAuthenticateResponse(error_code=error, error_message=message, auth_bytes=token, session_lifetime_ms=lifetime_ms)
             return _answer(ApiKey.SASL_AUTHENTICATE, prefix, response)
 
-        match self._checked(self._exchange.step(bytes(request.auth_bytes))):
+        match self._checked(self._exchange.step(bytes(request.auth_bytes)), now_ms):
             case Challenge(token):
                 return Reply(answer(token))
             case Authenticated() as done:
@@ -151,7 +151,7 @@ class Authenticator:
 
     def _bare_token(self, token: bytes, now_ms: int) -> Outcome:
         assert self._exchange is not None
-        match self._checked(self._exchange.step(token)):
+        match self._checked(self._exchange.step(token), now_ms):
             case Challenge(answer):
                 return Reply(_bare(answer))
             case Authenticated() as done:
@@ -159,7 +159,10 @@ class Authenticator:
             case Failed(message, reason):
                 return Refused(reason or message)
 
-    def _checked(self, step: Challenge | Authenticated | Failed) -> Challenge | Authenticated | Failed:
+    def _checked(self, step: Challenge | Authenticated | Failed, now_ms: int) -> Challenge | Authenticated | Failed:
+        if isinstance(step, Authenticated) and step.expires_ms is not None and step.expires_ms <= now_ms:
+            # A session lifetime of 0 would tell the client that the session never ends.
+            return Failed("Authentication failed: the credentials have expired")
         previous = self._previous
         if previous is None:
             return step
