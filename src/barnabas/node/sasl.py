@@ -90,7 +90,8 @@ def client_login(settings: BrokerSettings, listener: str, mechanism_key: str, en
     if name == PLAIN:
         return Login(name, partial(PlainClient, user, password))
     if name in _SCRAM:
-        return Login(name, lambda: ScramClient(_SCRAM[name], user, password, _nonce(entropy)))
+        by_token = login.options.get("tokenauth", "").lower() == "true"
+        return Login(name, lambda: ScramClient(_SCRAM[name], user, password, _nonce(entropy), by_token=by_token))
     raise CannotStart(f"{mechanism_key} is {name}, but only {', '.join(SUPPORTED)} are supported.")
 
 

@@ -3,7 +3,8 @@
 Behaviour:
 - DELEGATION_TOKEN_REQUEST_NOT_ALLOWED for a client that logged in with a token, and on connections
   without authentication; DELEGATION_TOKEN_AUTH_DISABLED without delegation.token.secret.key;
-- a client sees the tokens that it owns, requested or may renew. Other tokens are left out;
+- a client sees the tokens that it owns, requested or may renew, and those of others if that is
+  allowed. Other tokens are left out;
 - with a list of owners the answer has only the tokens of these principals, as owners, requesters
   or renewers; an empty list gives no tokens, and null gives all.
 
@@ -31,6 +32,8 @@ from barnabas.wire.metadata_records import DelegationTokenRecord
 
 NEEDS = checked(DESCRIBE_TOKEN, DESCRIBE_TOKENS_OF_USER)
 
+_WITH_REQUESTER = 3  # the first version that names the requester
+
 
 def handle(broker: Broker, caller: Caller, request: DescribeDelegationTokenRequest) -> DescribeDelegationTokenResponse:
     if not may_ask_for_tokens(broker, caller):
@@ -39,8 +42,10 @@ def handle(broker: Broker, caller: Caller, request: DescribeDelegationTokenReque
     if secret_key is None:
         return _answer(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     owners = None if request.owners is None else [Principal(each.principal_type, each.principal_name) for each in request.owners]
-    tokens = visible_tokens(broker.metadata.image.delegation_tokens.by_id.values(), owners, caller.principal, _may_describe)
-    return _answer(ErrorCode.NONE, [_described(token, secret_key) for token in tokens])
+    tokens = visible_tokens(
+        broker.metadata.image.delegation_tokens.by_id.values(), owners, caller.principal, lambda _: may_act_for_others(broker)
+    )
+    return _answer(ErrorCode.NONE, [_described(token, secret_key, caller.version) for token in tokens])
 
 
 def visible_tokens(
@@ -58,14 +63,9 @@ def visible_tokens(
     ]
 
 
-def _may_describe(token: DelegationTokenRecord) -> bool:
-    """The tokens of others: with authorization, DESCRIBE on the token, or DESCRIBE_TOKENS on the
-    user that owns it."""
-    return False
-
-
-def _described(token: DelegationTokenRecord, secret_key: str) -> DescribedDelegationToken:
-    owner, requester = recorded_principal(token.owner), recorded_principal(token.requester)
+def _described(token: DelegationTokenRecord, secret_key: str, version: int) -> DescribedDelegationToken:
+    owner = recorded_principal(token.owner)
+    requester = recorded_principal(token.requester) if version >= _WITH_REQUESTER else Principal("", "")
     return DescribedDelegationToken(
         principal_type=owner.type,
         principal_name=owner.name,
