@@ -51,7 +51,9 @@ def test_help_loads_no_command() -> None:
     assert not loaded & {f"barnabas.cli.{module}" for module in COMMANDS.values()}
 
 
-@pytest.mark.parametrize("command", ["topics", "groups", "configs", "brokers", "transactions", "quorum", "reassign", "profile", "certs"])
+@pytest.mark.parametrize(
+    "command", ["topics", "groups", "configs", "brokers", "transactions", "users", "tokens", "quorum", "reassign", "profile", "certs"]
+)
 def test_help_of_a_command_loads_no_client(command: str) -> None:
     loaded = loaded_by(command, "--help")
     assert not loaded & set(HEAVY)

@@ -33,6 +33,8 @@ COMMANDS = {
     "consume": "consume.command",
     "groups": "groups.command",
     "transactions": "transactions.command",
+    "users": "users.command",
+    "tokens": "tokens.command",
     "brokers": "brokers",
     "quorum": "quorum.command",
     "reassign": "reassign.command",

@@ -18,6 +18,8 @@ SUMMARIES: Final = {
     "consume": "Print records as they come, until Ctrl-C, --max, --timeout, --until-end or the end of a range.",
     "groups": "List and describe consumer groups, reset their offsets, delete them.",
     "transactions": "List transactions, and end hanging ones.",
+    "users": "Users that log in with SCRAM: list, add and remove them.",
+    "tokens": "Delegation tokens: create, renew, expire and list them.",
     "brokers": "List the brokers, and remove those that are gone for good.",
     "quorum": "Describe the controllers' quorum, and add or remove voters.",
     "reassign": "Move partitions between brokers and directories.",
