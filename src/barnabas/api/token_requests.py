@@ -1,4 +1,4 @@
-"""The connections on which clients may ask for delegation tokens, and whose tokens.
+"""The connections on which clients may ask for delegation tokens.
 
 A token is as good as a password, so it is given only over a connection whose client has
 authenticated with something stronger than a token: a leaked token must not be a way to more tokens.
@@ -20,11 +20,3 @@ def may_ask_for_tokens(broker: Broker, caller: Caller) -> bool:
         return True
     protocol = security_protocols(broker.settings)[caller.listener]
     return protocol != "PLAINTEXT" and not (protocol == "SSL" and caller.principal == ANONYMOUS)
-
-
-def may_act_for_others(broker: Broker) -> bool:
-    """Whether the client may make and see tokens of other owners: CREATE_TOKENS and DESCRIBE_TOKENS
-    on the owner, or DESCRIBE on the token. Without an authorizer every client may do everything, as
-    in Kafka; with one this is denied until the authorizer is asked here.
-    """
-    return not broker.settings.text("authorizer.class.name")

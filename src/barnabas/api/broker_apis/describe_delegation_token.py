@@ -42,9 +42,12 @@ def handle(broker: Broker, caller: Caller, request: DescribeDelegationTokenReque
     if secret_key is None:
         return _answer(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     owners = None if request.owners is None else [Principal(each.principal_type, each.principal_name) for each in request.owners]
-    tokens = visible_tokens(
-        broker.metadata.image.delegation_tokens.by_id.values(), owners, caller.principal, lambda _: may_act_for_others(broker)
-    )
+
+    def may_describe(token: DelegationTokenRecord) -> bool:
+        access = broker.access
+        return access.may(caller, DESCRIBE_TOKEN, token.token_id) or access.may(caller, DESCRIBE_TOKENS_OF_USER, token.owner)
+
+    tokens = visible_tokens(broker.metadata.image.delegation_tokens.by_id.values(), owners, caller.principal, may_describe)
     return _answer(ErrorCode.NONE, [_described(token, secret_key, caller.version) for token in tokens])
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from barnabas.cli.cluster.client import Admin
 
+PROVIDERS = "config.providers"
 # The longest a request may take. The slowest requests wait for a new leader after a broker was
 # killed, and the session of that broker alone takes nine seconds to expire.
 ANSWER_SECONDS_MAX = 30.0
@@ -127,11 +128,23 @@ def chosen(bootstrap: str | None, config_file: Path | None, options: GivenOption
 
 def read_config_file(path: Path) -> dict[str, str]:
     try:
-        return read_properties(path.read_text("utf-8"))
+        given = read_properties(path.read_text("utf-8"))
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}.") from error
     except (ConfigError, UnicodeDecodeError) as error:
         raise Refused(f"{path} is not a properties file: {error}.") from error
+    return _with_fetched_values(path, given) if PROVIDERS in given else given
+
+
+def _with_fetched_values(path: Path, given: Mapping[str, str]) -> dict[str, str]:
+    from barnabas.config.providers import resolve
+    from barnabas.env.config_sources import SystemSources
+
+    try:
+        resolved = resolve(given, SystemSources())
+    except ConfigError as error:
+        raise Refused(f"{path}: {error}") from None
+    return {name: value for name, value in resolved.items() if name != PROVIDERS and not name.startswith(f"{PROVIDERS}.")}
 
 
 def check_addresses(bootstrap: str) -> list[tuple[str, tuple[str, int]]]:
