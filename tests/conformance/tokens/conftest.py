@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import apache_kafka, why_missing
 from tests.conformance.tokens.nodes import SASL, TOKENS
+from tests.conformance.tokens.sides import Sides
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -23,15 +23,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=missing))
 
 
-class Both(NamedTuple):
-    kafka: str
-    barnabas: str
-
-
 @pytest.fixture(scope="session")
-def both() -> Iterator[Both]:
+def both() -> Iterator[tuple[str, str]]:
     with ExitStack() as stack:
         kafka, process = stack.enter_context(apache_kafka(extra=SASL | TOKENS))
         stack.callback(process.kill)
         barnabas = stack.enter_context(EmbeddedBroker(config=SASL | TOKENS))
-        yield Both(kafka, barnabas.bootstrap)
+        yield kafka, barnabas.bootstrap
+
+
+@pytest.fixture
+def sides(both: tuple[str, str]) -> Iterator[Sides]:
+    sides = Sides(*both)
+    yield sides
+    sides.kafka.close()
+    sides.barnabas.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +113,11 @@ def test_logins_work_in_both_programs(
     for number, program in enumerate(programs):
         with program(data) as bootstrap:
             for name, password in users.items():
-                works(lambda name=name, password=password: with_scram(bootstrap, name, password, SHA_512))
+                works(partial(with_scram, bootstrap, name, password, SHA_512))
             assert until(lambda: tokens(bootstrap) == made, "the same tokens are described", seen=lambda: tokens(bootstrap))
             for token_id, (*_, hmac) in made.items():
                 for mechanism in ScramMechanism:
-                    works(lambda token_id=token_id, hmac=hmac, mechanism=mechanism: with_token(bootstrap, token_id, hmac, mechanism))
+                    works(partial(with_token, bootstrap, token_id, hmac, mechanism))
             make_user(bootstrap, f"user{number}")
             users[f"user{number}"] = f"password of user{number}"
             token = make_token(bootstrap, "alice")

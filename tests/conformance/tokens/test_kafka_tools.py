@@ -16,6 +16,7 @@ from barnabas.testing import EmbeddedBroker
 from barnabas.wire.metadata_records import UserScramCredentialRecord
 from peers.apache_kafka import CLUSTER_ID, server_properties, write_properties
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
+from tests.conformance.tokens.logged_in import LoginRefused, with_scram
 from tests.conformance.tokens.nodes import PASSWORDS, SASL, TOKENS
 
 DELEGATION_TOKENS = "org.apache.kafka.tools.DelegationTokenCommand"
@@ -54,7 +55,7 @@ def with_password(directory: Path, user: str) -> tuple[str, str]:
 
 def rows(output: str) -> list[list[str]]:
     """The cells of the tool's table, from its line with the first token on."""
-    return [line.split() for line in output.splitlines() if re.search(r"User:\w+", line)]
+    return [line.split() for line in output.splitlines() if re.match(r"[\w-]{22}\s.*User:\w+", line)]
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
@@ -81,11 +82,11 @@ def test_kafka_configs_makes_a_user_that_logs_in(tools: Tools, bootstrap: str, t
     at, admin = ("--bootstrap-server", bootstrap), with_password(tmp_path, "admin")
     whom = ("--entity-type", "users", "--entity-name", "dora")
     tools.run(CONFIGS, *at, *admin, "--alter", "--add-config", "SCRAM-SHA-256=[iterations=8192,password=explorer]", *whom)
-    assert "SCRAM-SHA-256=iterations=8192" in tools.run(CONFIGS, *at, *admin, "--describe", *whom)
     dora = login(tmp_path, SCRAM, "SCRAM-SHA-256", username="dora", password="explorer")
     tools.run(TOPICS, *at, *dora, "--list")
     tools.run(CONFIGS, *at, *admin, "--alter", "--delete-config", "SCRAM-SHA-256", *whom)
-    assert "SCRAM" not in tools.run(CONFIGS, *at, *admin, "--describe", *whom)
+    with pytest.raises(LoginRefused):
+        with_scram(bootstrap, "dora", "explorer")
 
 
 USERS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import ClassVar
 
 import pytest
 
@@ -19,12 +20,12 @@ ENVIRONMENT = {"config.providers": "env", "config.providers.env.class": f"{CLASS
 class Files:
     """A system with three files and two variables. /allowed/link leads out of its directory."""
 
-    files = {
+    files: ClassVar = {
         "/etc/secrets": f"password={SECRET}\nname=alice\nreference=${{file:/etc/secrets:password}}\n",
         "/allowed/password": f"{SECRET}\n",
         "/allowed/link": SECRET,
     }
-    variables = {"PASSWORD": SECRET, "HOME": "/root"}
+    variables: ClassVar = {"PASSWORD": SECRET, "HOME": "/root"}
 
     def text(self, path: str) -> str:
         if path not in self.files:
