@@ -106,7 +106,7 @@ def chosen(bootstrap: str | None, config_file: Path | None, options: GivenOption
     ignored: list[str] = []
 
     def translated(properties: Mapping[str, str]) -> dict[str, str]:
-        made = for_librdkafka(properties)
+        made = for_librdkafka(_with_fetched_values(properties))
         ignored.extend(made.ignored)
         return made.properties
 
@@ -128,22 +128,24 @@ def chosen(bootstrap: str | None, config_file: Path | None, options: GivenOption
 
 def read_config_file(path: Path) -> dict[str, str]:
     try:
-        given = read_properties(path.read_text("utf-8"))
+        return read_properties(path.read_text("utf-8"))
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}.") from error
     except (ConfigError, UnicodeDecodeError) as error:
         raise Refused(f"{path} is not a properties file: {error}.") from error
-    return _with_fetched_values(path, given) if PROVIDERS in given else given
 
 
-def _with_fetched_values(path: Path, given: Mapping[str, str]) -> dict[str, str]:
+def _with_fetched_values(given: Mapping[str, str]) -> Mapping[str, str]:
+    """A profile keeps the references, and not the secrets that they stand for."""
+    if PROVIDERS not in given:
+        return given
     from barnabas.config.providers import resolve
     from barnabas.env.config_sources import SystemSources
 
     try:
         resolved = resolve(given, SystemSources())
     except ConfigError as error:
-        raise Refused(f"{path}: {error}") from None
+        raise Refused(str(error)) from None
     return {name: value for name, value in resolved.items() if name != PROVIDERS and not name.startswith(f"{PROVIDERS}.")}
 
 
