@@ -4,7 +4,7 @@ and for Barnabas alike."""
 from __future__ import annotations
 
 SECRET_KEY = "the key of all nodes"
-PASSWORDS = {"admin": "admins", "alice": "wonder", "bob": "builder", "carol": "singer"}
+PASSWORDS = {"admin": "admins", "alice": "wonder", "bob": "bobs hammer", "carol": "singer"}
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _USERS = " ".join(f'user_{name}="{password}"' for name, password in PASSWORDS.items())

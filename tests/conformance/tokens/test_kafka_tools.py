@@ -72,10 +72,11 @@ def test_kafka_delegation_tokens(tools: Tools, bootstrap: str, tmp_path: Path, m
     refused = tools.try_run(DELEGATION_TOKENS, *at, *by_token, "--describe")
     assert "DelegationTokenRequestNotAllowed" in refused.out + refused.err or "not allowed" in refused.out + refused.err
 
-    assert [row[0] for row in rows(tools.run(DELEGATION_TOKENS, *at, *bob, "--describe"))].count(token_id) == 1
+    described = tools.run(DELEGATION_TOKENS, *at, *bob, "--describe", "--owner-principal", "User:alice")
+    assert [row[0] for row in rows(described)] == [token_id], described
     assert "Completed renew" in tools.run(DELEGATION_TOKENS, *at, *bob, "--renew", "--renew-time-period", "-1", "--hmac", hmac)
     assert "Completed expire" in tools.run(DELEGATION_TOKENS, *at, *alice, "--expire", "--expiry-time-period", "-1", "--hmac", hmac)
-    assert token_id not in tools.run(DELEGATION_TOKENS, *at, *alice, "--describe")
+    assert token_id not in tools.run(DELEGATION_TOKENS, *at, *alice, "--describe", "--owner-principal", "User:alice")
 
 
 def test_kafka_configs_makes_a_user_that_logs_in(tools: Tools, bootstrap: str, tmp_path: Path) -> None:
