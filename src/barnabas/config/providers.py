@@ -15,10 +15,10 @@ class                       reference              value
 ``EnvVarConfigProvider``    ``${p:NAME}``          an environment variable
 ==========================  =====================  ==============================================
 
-The parameter ``allowed.paths`` bounds the first two, and ``allowlist.pattern`` the third. References
-to names that are no provider stay as they are, as in Kafka. Kafka also keeps the text of a reference
-whose file or key is missing, and then uses that text as a password; here it is an error. Errors have
-the reference and never a value.
+The parameter ``allowed.paths`` bounds the first two, and ``allowlist.pattern`` the third.
+References to names that are no provider stay as they are, as in Kafka. Kafka also keeps the text of
+a reference whose file or key is missing, and then uses that text as a password; here it is an
+error. Errors have the reference and never a value.
 
 Values are resolved once, when the node or the command starts, and a value is not searched for
 further references. This module reads nothing: :class:`Sources` does.

@@ -1,5 +1,5 @@
-"""Which settings are secrets. A setting of an unknown name counts as one, as in Kafka: it may be the
-password of a plugin."""
+"""Which settings are secrets. A setting of an unknown name counts as one, as in Kafka: it may be
+the password of a plugin."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Settings of a node with SASL on its clients' listener and a secret key for tokens, for Apache Kafka
-and for Barnabas alike."""
+"""Settings of a node with SASL on its clients' listener and a secret key for tokens, for Apache
+Kafka and for Barnabas alike."""
 
 from __future__ import annotations
 

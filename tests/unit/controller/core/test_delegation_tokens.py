@@ -1,4 +1,5 @@
-"""Delegation tokens: who may make, renew and end them, and for how long they live."""
+"""Delegation tokens: made, renewed and ended by their owners and renewers, and for how long they
+live."""
 
 from __future__ import annotations
 
