@@ -52,7 +52,22 @@ def test_help_loads_no_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["topics", "groups", "configs", "brokers", "transactions", "acls", "quotas", "quorum", "reassign", "profile", "certs"]
+    "command",
+    [
+        "topics",
+        "groups",
+        "configs",
+        "brokers",
+        "transactions",
+        "acls",
+        "quotas",
+        "users",
+        "tokens",
+        "quorum",
+        "reassign",
+        "profile",
+        "certs",
+    ],
 )
 def test_help_of_a_command_loads_no_client(command: str) -> None:
     loaded = loaded_by(command, "--help")

@@ -4,7 +4,8 @@ Read :mod:`~.main` first: it maps command names to modules and imports only the 
 A command without satellites is a module (``up``, ``server``, ``storage``, ``brokers``,
 ``simulate``). A command with satellites is a package, and its ``command`` module has the options
 and prints the results: ``topics``, ``configs``, ``produce``, ``consume``, ``groups``,
-``transactions``, ``acls``, ``quotas``, ``quorum``, ``reassign``, ``perf``, ``log``, ``mirror``,
+``transactions``, ``acls``, ``quotas``, ``users``, ``tokens``, ``quorum``, ``reassign``, ``perf``,
+``log``, ``mirror``,
 ``sql``, ``pipelines``, and ``profiles`` for ``barnabas profile``.
 
 Shared by the commands:

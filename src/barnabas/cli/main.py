@@ -35,6 +35,8 @@ COMMANDS = {
     "transactions": "transactions.command",
     "acls": "acls.command",
     "quotas": "quotas.command",
+    "users": "users.command",
+    "tokens": "tokens.command",
     "brokers": "brokers",
     "quorum": "quorum.command",
     "reassign": "reassign.command",

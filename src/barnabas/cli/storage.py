@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import typer
@@ -23,6 +24,7 @@ from barnabas.model.ids import NodeId, Uuid, parse_uuid, uuid_text
 from barnabas.node.format import FormatRefused, format_directories
 from barnabas.node.initial_voters import WrongVoters, one_voter, parse_initial_voters
 from barnabas.quorum.core.voters import Endpoint, VoterSet
+from barnabas.security.sasl.add_scram import ScramUserToAdd, parse_add_scram
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 
 _CONFIG = typer.Option(None, "--config", "-c", help="A server.properties file.")
@@ -57,6 +59,15 @@ def format_storage(
     no_initial_controllers: bool = typer.Option(
         False, "--no-initial-controllers", "-N", help="For a broker, or a controller that becomes a voter later."
     ),
+    add_scram: list[str] = typer.Option(
+        [],
+        "--add-scram",
+        "-S",
+        help="A first user: 'SCRAM-SHA-256=[name=alice,password=...]'. Process lists show it; prefer --add-scram-file.",
+    ),
+    add_scram_file: Path | None = typer.Option(
+        None, "--add-scram-file", help="A file with first users, one on each line as --add-scram takes them; - is standard input."
+    ),
 ) -> None:
     """Format the log directories of a node, and name the first voters of a quorum."""
     try:
@@ -67,6 +78,7 @@ def format_storage(
     voters = _initial_voters(
         settings, standalone=standalone, initial_controllers=initial_controllers, no_initial_controllers=no_initial_controllers
     )
+    users = _users(add_scram, add_scram_file)
     metadata_dir = settings.text_or_none("metadata.log.dir")
     metadata_path = os.path.abspath(metadata_dir) if metadata_dir else None
     paths = log_directory_paths(settings) + ([metadata_path] if metadata_path else [])
@@ -81,6 +93,7 @@ def format_storage(
             ignore_formatted=ignore_formatted,
             metadata_path=metadata_path,
             initial_voters=voters,
+            users=users,
         )
     except (FormatRefused, MetaPropertiesDamaged) as refused:
         raise Refused(str(refused)) from refused
@@ -88,6 +101,26 @@ def format_storage(
         raise Refused(disk_sentence(f"cannot format {', '.join(paths)}", error)) from error
     for each in done:
         typer.echo(f"{each.path} was formatted already." if each.already else f"Formatted {each.path}.")
+
+
+def _users(given: list[str], file: Path | None) -> list[ScramUserToAdd]:
+    """Sentences name the option or the line, never its text, which contains a password."""
+    places = [("--add-scram", text) for text in given]
+    if file is not None:
+        try:
+            text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise Refused(f"--add-scram-file {file} cannot be read: {reason}.") from None
+        lines = enumerate(text.splitlines(), 1)
+        places += [(f"line {number} of {file}", line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
+    users = []
+    for place, each in places:
+        try:
+            users.append(parse_add_scram(each))
+        except ValueError as error:
+            raise Refused(f"{place}: {error}.") from None
+    return users
 
 
 def _initial_voters(

@@ -20,6 +20,8 @@ SUMMARIES: Final = {
     "transactions": "List transactions, and end hanging ones.",
     "acls": "Rules of who may do what: list, add, remove and explain them.",
     "quotas": "Limits of users, client ids and addresses: list, set and remove them.",
+    "users": "Users that log in with SCRAM: list, add and remove them.",
+    "tokens": "Delegation tokens: create, renew, expire and list them.",
     "brokers": "List the brokers, and remove those that are gone for good.",
     "quorum": "Describe the controllers' quorum, and add or remove voters.",
     "reassign": "Move partitions between brokers and directories.",

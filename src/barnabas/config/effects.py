@@ -28,7 +28,6 @@ OPENSSL_SERVES_TLS = no_effect("OpenSSL serves TLS, and no JVM")
 NO_DELAY = no_effect("nothing that a node starts needs to wait")
 
 WITH_CLIENT_METRICS = no_effect("arrives with client metrics")
-WITH_DELEGATION_TOKENS = no_effect("arrives with delegation tokens")
 WITH_QUOTAS = no_effect("arrives with quotas")
 WITH_SHARE_GROUPS = no_effect("arrives with share groups")
 WITH_STREAMS_GROUPS = no_effect("arrives with streams groups")

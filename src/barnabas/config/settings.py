@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from barnabas.config.keys import Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BrokerSettings:
-    """Every setting of a node."""
+    """Every setting of a node. Its ``repr`` names no values, because some are secrets."""
 
     values: Mapping[str, Value]
     """One value for every key of BROKER_KEYS."""
@@ -27,6 +27,9 @@ class BrokerSettings:
     """
     of_plugins: Mapping[str, str]
     """Settings under prefixes that only a plugin understands, as raw text."""
+
+    def __repr__(self) -> str:
+        return f"BrokerSettings({len(self.explicit)} of {len(self.values)} set by the user)"
 
     def __getitem__(self, name: str) -> Value:
         return self.values[name]

@@ -30,6 +30,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
 from barnabas.quorum.driver import NEWEST_VERSION, QuorumDriver
+from barnabas.security.principal import ANONYMOUS, Principal
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
@@ -50,6 +51,14 @@ GAPS_PER_SESSION = 4
 RECORDS_PER_TURN = ITEMS_PER_SLICE
 # Requests about the quorum itself, which the quorum answers rather than the controller.
 _QUORUM_REQUESTS = (DescribeQuorumRequest, AddRaftVoterRequest, RemoveRaftVoterRequest)
+
+
+class _Asked(NamedTuple):
+    """A request that waits for its decision."""
+
+    request: Any
+    principal: Principal
+    answer: Promise[Any]
 
 
 class _Parked(NamedTuple):
@@ -74,8 +83,8 @@ class ControllerDriver:
         self._idle: asyncio.TimerHandle | None = None
         self._last_append_ms = 0
         self._elected_epoch = NOT_ELECTED
-        self._waiting: list[tuple[Any, Promise[Any]]] = []  # until this controller is active
-        self._postponed: deque[tuple[Any, Promise[Any]]] = deque()  # until the loop has turned
+        self._waiting: list[_Asked] = []  # until this controller is active
+        self._postponed: deque[_Asked] = deque()  # until the loop has turned
         self._next_turn: asyncio.Handle | None = None
         self.active = False
         self.on_active: Callable[[int], None] = lambda _: None
@@ -103,16 +112,16 @@ class ControllerDriver:
         self._set_alarm()
         self.on_active(epoch)
         waiting, self._waiting = self._waiting, []
-        for request, answer in waiting:
-            self._decide_in_turn(request, answer)
+        for asked in waiting:
+            self._decide_in_turn(asked)
 
     def resigned(self) -> None:
         self.active = False
         self._elected_epoch = NOT_ELECTED
         waiting, self._waiting = [*self._waiting, *self._postponed], []
         self._forget_postponed()
-        for request, answer in waiting:
-            answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
+        for asked in waiting:
+            _refuse(asked)
         self._cancel_alarm()
         self._listening.stop()
         parked, self._parked = self._parked, deque()
@@ -124,27 +133,27 @@ class ControllerDriver:
     def submit(self, request: Any, caller: Caller | None = None) -> Promise[Any]:
         if isinstance(request, _QUORUM_REQUESTS):
             return self._quorum.serve(request, caller.version if caller is not None else NEWEST_VERSION)
-        answer: Promise[Any] = Promise()
+        asked = _Asked(request, ANONYMOUS if caller is None else caller.principal, Promise())
         if self.active:
-            self._decide_in_turn(request, answer)
+            self._decide_in_turn(asked)
         elif self._elected_epoch != NOT_ELECTED and len(self._waiting) < WAITING_UNTIL_ACTIVE_MAX:
-            self._waiting.append((request, answer))
+            self._waiting.append(asked)
         else:
-            answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
-        return answer
+            _refuse(asked)
+        return asked.answer
 
-    def _decide_in_turn(self, request: Any, answer: Promise[Any]) -> None:
-        if self._next_turn is None or isinstance(request, BrokerHeartbeatRequest):
-            self._decide(request, answer)
+    def _decide_in_turn(self, asked: _Asked) -> None:
+        if self._next_turn is None or isinstance(asked.request, BrokerHeartbeatRequest):
+            self._decide(asked)
         elif len(self._postponed) < POSTPONED_MAX:
-            self._postponed.append((request, answer))
+            self._postponed.append(asked)
         else:
-            answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
+            _refuse(asked)
 
     def _decide_postponed(self) -> None:
         self._next_turn = None
         while self._postponed and self._next_turn is None:
-            self._decide(*self._postponed.popleft())
+            self._decide(self._postponed.popleft())
 
     def _forget_postponed(self) -> None:
         self._postponed.clear()
@@ -152,8 +161,14 @@ class ControllerDriver:
             self._next_turn.cancel()
             self._next_turn = None
 
-    def _decide(self, request: Any, answer: Promise[Any]) -> None:
-        outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms())
+    def _decide(self, asked: _Asked) -> None:
+        outcome = self._controller.step(
+            asked.request,
+            next_offset=self._quorum.end_offset,
+            now_ms=self._listening.now_ms(),
+            wall_ms=self._clock.wall_ms(),
+            principal=asked.principal,
+        )
         if outcome.kraft_version is not None:
             self._quorum.upgrade_kraft_version(outcome.kraft_version)
         if outcome.records:
@@ -162,7 +177,7 @@ class ControllerDriver:
                 self._next_turn = asyncio.get_running_loop().call_soon(self._decide_postponed)
         # A response without records also waits, because the decision may rest on records of earlier
         # requests that are not committed yet.
-        self._parked.append(_Parked(self._quorum.end_offset, request, outcome.response, answer))
+        self._parked.append(_Parked(self._quorum.end_offset, asked.request, outcome.response, asked.answer))
         self._set_alarm()
         self.committed(self._quorum.high_watermark)
 
@@ -209,7 +224,7 @@ class ControllerDriver:
         self._alarm = None
         if not self.active:
             return
-        records = self._controller.tick(next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms())
+        records = self._controller.tick(next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms(), wall_ms=self._clock.wall_ms())
         if records:
             self._append(records)
         self._set_alarm()
@@ -224,3 +239,7 @@ class ControllerDriver:
         self._forget_postponed()
         if self._idle is not None:
             self._idle.cancel()
+
+
+def _refuse(asked: _Asked) -> None:
+    asked.answer.resolve(error_response(asked.request, ErrorCode.NOT_CONTROLLER))

@@ -13,7 +13,7 @@ class Caller:
     both come from the connection.
     """
 
-    __slots__ = ("address", "api", "client_id", "connection", "correlation_id", "principal", "version")
+    __slots__ = ("address", "api", "client_id", "connection", "correlation_id", "forwarded", "principal", "version")
 
     def __init__(
         self,
@@ -32,6 +32,7 @@ class Caller:
         self.version = version
         self.correlation_id = correlation_id
         self.client_id = client_id
+        self.forwarded = principal is not None
         self.principal = connection.principal if principal is None else principal
         self.address = connection.peer_address[0] if address is None else address
 

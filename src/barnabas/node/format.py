@@ -18,6 +18,7 @@ from barnabas.model.ids import METADATA_PARTITION, NodeId, Uuid
 from barnabas.quorum.core.control_history import kraft_version_value, voters_value
 from barnabas.quorum.core.voters import DYNAMIC_KRAFT_VERSION, VoterSet
 from barnabas.records.control_batch import ControlType
+from barnabas.security.sasl.add_scram import SALT_BYTES, ScramUserToAdd
 from barnabas.storage.file_names import partition_directory_name
 from barnabas.storage.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 from barnabas.wire.metadata_records import MetadataRecord
@@ -46,12 +47,16 @@ def format_directories(
     ignore_formatted: bool = False,
     metadata_path: str | None = None,
     initial_voters: VoterSet | None = None,
+    users: Sequence[ScramUserToAdd] = (),
 ) -> list[Formatted]:
     """All or none: a directory of another node or cluster is found before the first write.
 
     ``initial_voters`` are written beside the metadata log, in ``metadata_path`` (by default the
-    first path). If this node is one of them, that directory gets the id given for it.
+    first path). If this node is one of them, that directory gets the id given for it. The SCRAM
+    credentials of ``users`` are there too, among the first records of the cluster.
     """
+    metadata_path = metadata_path or paths[0]
+    credentials = [user.record(entropy.bytes(SALT_BYTES)) for user in users]
     found = {}
     for path in paths:
         meta = read_meta_properties(disk, path) if disk.exists(path) else None
@@ -68,9 +73,9 @@ def format_directories(
     for path, meta in found.items():
         if meta is None:
             disk.make_directory(path)
-            _write_bootstrap(disk, path, now_ms)
+            _write_bootstrap(disk, path, now_ms, credentials if path == metadata_path else [])
             directory_id = Uuid(random_uuid(entropy))
-            if initial_voters is not None and path == (metadata_path or paths[0]):
+            if initial_voters is not None and path == metadata_path:
                 _write_voters(disk, path, initial_voters, now_ms)
                 if node_id in initial_voters:
                     directory_id = initial_voters[node_id].key.directory_id
@@ -79,8 +84,8 @@ def format_directories(
     return results
 
 
-def _write_bootstrap(disk: Disk, path: str, now_ms: int) -> None:
-    batches = encode_snapshot(bootstrap_records(), epoch=0, last_contained_timestamp=0, timestamp=now_ms)
+def _write_bootstrap(disk: Disk, path: str, now_ms: int, credentials: Sequence[MetadataRecord]) -> None:
+    batches = encode_snapshot([*bootstrap_records(), *credentials], epoch=0, last_contained_timestamp=0, timestamp=now_ms)
     write_atomically(disk, f"{path}/{BOOTSTRAP_CHECKPOINT}", b"".join(batches))
 
 

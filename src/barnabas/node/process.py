@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 from barnabas.config.keys import ConfigError
 from barnabas.config.parse import parse_broker_config
+from barnabas.config.providers import resolve
 from barnabas.config.settings import BrokerSettings
+from barnabas.env.config_sources import SystemSources
 from barnabas.env.disk import disk_sentence
 from barnabas.env.entropy import SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
@@ -39,8 +41,9 @@ def run_loop(main: Coroutine[Any, Any, T]) -> T:
 
 
 def parse_settings(properties: dict[str, str]) -> BrokerSettings:
+    """The settings of a node, with the values that ``config.providers`` fetch."""
     try:
-        return parse_broker_config(properties)
+        return parse_broker_config(resolve(properties, SystemSources()))
     except ConfigError as wrong:
         raise CannotStart(str(wrong)) from wrong
 

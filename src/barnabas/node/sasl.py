@@ -18,6 +18,7 @@ from barnabas.model.promise import Promise
 from barnabas.network.peer_connection import Login
 from barnabas.node.kerberos import GSSAPI, kerberos_exchanges, kerberos_login
 from barnabas.node.sasl_services import SaslServices
+from barnabas.node.token_accounts import TokenAccounts
 from barnabas.security.principal import Principal
 from barnabas.security.sasl.authenticator import Mechanism
 from barnabas.security.sasl.exchange import ServerExchange
@@ -48,7 +49,8 @@ def server_mechanisms(
             users = PlainUsers(_login(sasl, listener, name).users)
             exchange = partial(PlainServer, users.check)
         elif name in _SCRAM:
-            accounts = ScramAccounts(_SCRAM[name], metadata, secret)
+            tokens = TokenAccounts(_SCRAM[name], metadata, settings.text_or_none("delegation.token.secret.key"), secret)
+            accounts = ScramAccounts(_SCRAM[name], metadata, secret, tokens)
             exchange = partial(_scram_server, accounts, entropy)
         elif name == OAUTHBEARER:
             exchange = _oauthbearer_server(settings, listener, services)
@@ -63,21 +65,27 @@ def server_mechanisms(
 
 
 class ScramAccounts:
-    """The users of the metadata log. An unknown user gets keys that no password fits."""
+    """The users and the delegation tokens of the metadata log. An unknown one gets keys that no
+    password fits."""
 
-    def __init__(self, mechanism: ScramMechanism, metadata: MetadataView, secret: bytes) -> None:
+    def __init__(self, mechanism: ScramMechanism, metadata: MetadataView, secret: bytes, tokens: TokenAccounts) -> None:
         self.mechanism = mechanism
         self._metadata = metadata
         self._secret = secret
+        self._tokens = tokens
 
     def find(self, user: str, by_token: bool) -> Account:
-        principal = Principal("User", user)
         # Made for every user, so that an unknown one causes the same work as a wrong password.
         invented = invented_keys(self.mechanism, self._secret, user)
-        found = None if by_token else self._metadata.image.scram.by_user.get(ScramUser(user, self.mechanism.number))
+        found = self._tokens.find(user) if by_token else self._user(user)
+        return Account(invented, Principal("User", user), exists=False) if found is None else found
+
+    def _user(self, user: str) -> Account | None:
+        found = self._metadata.image.scram.by_user.get(ScramUser(user, self.mechanism.number))
         if found is None:
-            return Account(invented, principal, exists=False)
-        return Account(ScramKeys(found.salt, found.stored_key, found.server_key, found.iterations), principal, exists=True)
+            return None
+        keys = ScramKeys(found.salt, found.stored_key, found.server_key, found.iterations)
+        return Account(keys, Principal("User", user), exists=True)
 
 
 def client_login(settings: BrokerSettings, listener: str, mechanism_key: str, services: SaslServices) -> Login | None:
@@ -101,7 +109,8 @@ def client_login(settings: BrokerSettings, listener: str, mechanism_key: str, se
         raise CannotStart(f"the JAAS configuration of {listener} and {name} must have a username and a password for this node.")
     if name == PLAIN:
         return Login(name, lambda _: Promise.kept(PlainClient(user, password)))
-    return Login(name, lambda _: Promise.kept(ScramClient(_SCRAM[name], user, password, _nonce(services.entropy))))
+    by_token = login.options.get("tokenauth", "").lower() == "true"
+    return Login(name, lambda _: Promise.kept(ScramClient(_SCRAM[name], user, password, _nonce(services.entropy), by_token=by_token)))
 
 
 def _oauthbearer_server(settings: BrokerSettings, listener: str, services: SaslServices) -> Callable[[], ServerExchange]:

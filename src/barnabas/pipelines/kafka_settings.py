@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from barnabas.client_settings.bearer_token import for_librdkafka_client
 from barnabas.client_settings.client_file import read_client_file
 from barnabas.client_settings.errors import SettingsRefused
+from barnabas.client_settings.fetched_values import with_fetched_values
 from barnabas.client_settings.java_names import for_librdkafka as with_names_of_librdkafka
 from barnabas.client_settings.librdkafka_names import for_java
 from barnabas.client_settings.secrets import SECRET_NAMES
@@ -74,7 +75,7 @@ def for_librdkafka(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, Any]:
 def read_settings(path: str) -> dict[str, str]:
     """The settings of a client file. Raises ``CannotRun``."""
     try:
-        return read_client_file(Path(path))
+        return with_fetched_values(read_client_file(Path(path)))
     except SettingsRefused as refused:
         raise CannotRun(str(refused)) from refused
 

@@ -28,6 +28,7 @@ from barnabas.wire.versions import ALWAYS, NEVER, Versions, parse_versions
 
 _T = TypeVar("_T")
 _UNSET: Any = object()
+HIDDEN = "[hidden]"  # stands for a secret in texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class FieldOptions:
     default: Any
     ignorable: bool
     flexible: bool
+    secret: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,11 @@ def field(
     default_factory: Any = None,  # noqa: ARG001
     ignorable: bool = False,
     flexible: bool = True,
+    secret: bool = False,
 ) -> Any:
     """``default_factory`` only informs mypy: it marks an array or struct that may be left out. The
-    value comes from the type, see :meth:`Field.default`.
+    value comes from the type, see :meth:`Field.default`. A ``secret`` value is in no text about the
+    message.
     """
     return FieldOptions(
         versions=parse_versions(versions),
@@ -128,6 +132,7 @@ def field(
         default=default,
         ignorable=ignorable,
         flexible=flexible,
+        secret=secret,
     )
 
 
@@ -162,7 +167,8 @@ def _equal(self: Any, other: Any) -> bool:
 
 
 def _represent(self: Any) -> str:
-    inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+    fields = declaration_of(type(self)).fields
+    inside = ", ".join(f"{each.name}={HIDDEN if each.options.secret else repr(getattr(self, each.name))}" for each in fields)
     return f"{type(self).__name__}({inside})"
 
 

@@ -74,12 +74,12 @@ class ScriptedController:
         return self.image.topics.by_name[TOPIC].topic_id
 
     def decide(self, request: Any) -> Any:
-        outcome = self._core.step(request, next_offset=self._next_offset, now_ms=self.now_ms)
+        outcome = self._core.step(request, next_offset=self._next_offset, now_ms=self.now_ms, wall_ms=self.now_ms)
         self._next_offset += len(outcome.records)
         return outcome.response
 
     def tick(self) -> None:
-        self._next_offset += len(self._core.tick(next_offset=self._next_offset, now_ms=self.now_ms))
+        self._next_offset += len(self._core.tick(next_offset=self._next_offset, now_ms=self.now_ms, wall_ms=self.now_ms))
 
     # -- requests ----------------------------------------------------------------------------------
 

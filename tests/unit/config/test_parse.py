@@ -71,7 +71,6 @@ def test_broker_id_and_node_id_stand_for_each_other() -> None:
             {"config.providers.env.class": "x"},
             "config.providers.env.class configures the provider 'env', which config.providers does not name.",
         ),
-        ({"config.providers": "env"}, "config.providers cannot be set: values cannot be fetched from configuration providers yet."),
         (
             {"listener.name.plaintext.num.partitions": "1"},
             "listener.name.plaintext.num.partitions has no meaning, because num.partitions cannot be set for one listener.",

@@ -83,7 +83,7 @@ def test_our_own_settings_have_our_prefix_and_kafkas_do_not() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["client.quota.callback.class", "principal.builder.class", "config.providers",
+    ["client.quota.callback.class", "principal.builder.class",
      "create.topic.policy.class.name", "remote.log.storage.manager.class.name"],
 )  # fmt: skip
 def test_settings_that_would_weaken_security_or_semantics_are_refused(name: str) -> None:

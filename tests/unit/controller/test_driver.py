@@ -13,6 +13,7 @@ from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.model.promise import Promise
+from barnabas.security.principal import Principal
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.create_topics import CreateTopicsRequest
 from barnabas.wire.metadata_records import MetadataRecord
@@ -54,7 +55,7 @@ class Decides:
         self.heard_ms = now_ms
         return ()
 
-    def step(self, request: object, *, next_offset: int, now_ms: int) -> Outcome:
+    def step(self, request: object, *, next_offset: int, now_ms: int, wall_ms: int, principal: Principal) -> Outcome:
         if isinstance(request, BrokerHeartbeatRequest):
             self.heard_ms = now_ms
             return Outcome("alive")
@@ -64,7 +65,7 @@ class Decides:
     def next_deadline_ms(self) -> int:
         return self.heard_ms + SESSION_MS + 1
 
-    def tick(self, *, next_offset: int, now_ms: int) -> Sequence[MetadataRecord]:
+    def tick(self, *, next_offset: int, now_ms: int, wall_ms: int) -> Sequence[MetadataRecord]:
         if now_ms >= self.next_deadline_ms:
             self.fenced_ms.append(now_ms)
             self.heard_ms = now_ms

@@ -14,9 +14,11 @@ from barnabas.quorum.core.control_history import BOOTSTRAP_OFFSET, KRaftVersionA
 from barnabas.quorum.core.log_outline import EMPTY
 from barnabas.quorum.core.voters import SUPPORTED_KRAFT_VERSIONS, Endpoint, ReplicaKey, Voter
 from barnabas.quorum.metadata_log import MetadataLog
+from barnabas.security.sasl.add_scram import parse_add_scram
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import read_meta_properties
+from barnabas.wire.metadata_records import UserScramCredentialRecord
 from tests.unit.controller.core.deciding import CLUSTER_ID, Dice
 
 LISTENER = "CONTROLLER"
@@ -41,6 +43,26 @@ def test_a_new_directory_gets_an_identity_of_its_own_and_the_first_records(disk:
     metas = [read_meta_properties(disk, path) for path in ("/a", "/b")]
     assert [(meta.cluster_id, meta.node_id) for meta in metas if meta is not None] == [(CLUSTER_ID, 1)] * 2
     assert len({meta.directory_id for meta in metas if meta is not None}) == 2
+    assert read_bootstrap(disk, "/a") == bootstrap_records()
+
+
+def test_users_are_among_the_first_records_of_the_metadata_directory(disk: SimulatedDisk) -> None:
+    users = [parse_add_scram(f"SCRAM-SHA-256=[name={name},password=x]") for name in ("alice", "bob")]
+    format_directories(
+        disk,
+        ["/a", "/m"],
+        cluster_id=CLUSTER_ID,
+        node_id=NodeId(1),
+        entropy=Dice(),
+        now_ms=5,
+        metadata_path="/m",
+        users=users,
+    )
+    records = read_bootstrap(disk, "/m")
+    assert records[: len(bootstrap_records())] == bootstrap_records()
+    added = records[len(bootstrap_records()) :]
+    assert [record.name for record in added if isinstance(record, UserScramCredentialRecord)] == ["alice", "bob"]
+    assert len({record.salt for record in added if isinstance(record, UserScramCredentialRecord)}) == 2
     assert read_bootstrap(disk, "/a") == bootstrap_records()
 
 

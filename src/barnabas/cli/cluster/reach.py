@@ -26,6 +26,7 @@ from barnabas.cli.profiles.profile_file import ProfileFile
 from barnabas.cli.terminal.overrides import parse_pairs
 from barnabas.client_settings.client_file import read_client_file
 from barnabas.client_settings.errors import SettingsRefused
+from barnabas.client_settings.fetched_values import with_fetched_values
 from barnabas.client_settings.java_names import for_librdkafka, ignored_sentence
 from barnabas.config.addresses import host_and_port
 
@@ -107,7 +108,8 @@ def chosen(bootstrap: str | None, config_file: Path | None, options: GivenOption
 
     def translated(properties: Mapping[str, str]) -> dict[str, str]:
         try:
-            made = for_librdkafka(properties)
+            # A profile keeps the references, and not the secrets that they stand for.
+            made = for_librdkafka(with_fetched_values(properties))
         except SettingsRefused as refused:
             raise Refused(str(refused)) from refused
         ignored.extend(made.ignored)

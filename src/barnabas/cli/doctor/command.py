@@ -26,7 +26,9 @@ from barnabas.config.keys import ConfigError
 from barnabas.config.listeners import advertised_listeners, listeners
 from barnabas.config.parse import parse_broker_config
 from barnabas.config.properties import read_properties
+from barnabas.config.providers import resolve
 from barnabas.config.settings import BrokerSettings
+from barnabas.env.config_sources import SystemSources
 from barnabas.logcare.directories.node_directories import log_directory_paths
 
 DEVELOPMENT_PORT = 9092
@@ -103,7 +105,7 @@ def _node_checks(path: Path, properties: dict[str, str]) -> Iterator[tuple[str, 
     name = "configuration"
     in_force = {**properties, **read_environment(os.environ, properties).properties}
     try:
-        settings = parse_broker_config(in_force)
+        settings = parse_broker_config(resolve(in_force, SystemSources()))
     except ConfigError as error:
         sentence = str(error)
         yield name, lambda: [problem(name, sentence, f"Correct {path}, or the variables of the environment.")]

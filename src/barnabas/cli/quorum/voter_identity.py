@@ -14,6 +14,8 @@ from barnabas.config.keys import ConfigError
 from barnabas.config.listeners import advertised_controller_listeners
 from barnabas.config.parse import parse_broker_config
 from barnabas.config.properties import read_properties
+from barnabas.config.providers import resolve
+from barnabas.env.config_sources import SystemSources
 from barnabas.env.real_disk import RealDisk
 from barnabas.logcare.directories.node_directories import log_directory_paths
 from barnabas.model.ids import Uuid, uuid_text
@@ -34,7 +36,7 @@ def voter_of_properties(path: Path, overrides: Mapping[str, str]) -> VoterIdenti
     """Read from a controller's configuration and the directory it names, so only on the machine
     where it runs."""
     try:
-        settings = parse_broker_config({**read_properties(path.read_text("latin-1")), **overrides})
+        settings = parse_broker_config(resolve({**read_properties(path.read_text("latin-1")), **overrides}, SystemSources()))
         listeners = advertised_controller_listeners(settings)
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}.") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from barnabas.config.declare import LONG, PASSWORD, ConfigKey, at_least
-from barnabas.config.effects import WITH_DELEGATION_TOKENS
 
 KEYS = (
     ConfigKey(
@@ -11,7 +10,6 @@ KEYS = (
         PASSWORD,
         None,
         "The secret that signs tokens, the same on every node; unset turns tokens off.",
-        effect=WITH_DELEGATION_TOKENS,
     ),
     ConfigKey(
         "delegation.token.max.lifetime.ms",
@@ -19,7 +17,6 @@ KEYS = (
         604_800_000,
         "The age beyond which a token cannot be renewed.",
         valid=at_least(1),
-        effect=WITH_DELEGATION_TOKENS,
     ),
     ConfigKey(
         "delegation.token.expiry.time.ms",
@@ -27,7 +24,6 @@ KEYS = (
         86_400_000,
         "How long a token lives unless it is renewed.",
         valid=at_least(1),
-        effect=WITH_DELEGATION_TOKENS,
     ),
     ConfigKey(
         "delegation.token.expiry.check.interval.ms",
@@ -35,6 +31,5 @@ KEYS = (
         3_600_000,
         "How often expired tokens are removed.",
         valid=at_least(1),
-        effect=WITH_DELEGATION_TOKENS,
     ),
 )

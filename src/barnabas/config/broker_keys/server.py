@@ -145,10 +145,9 @@ KEYS = (
         "config.providers",
         LIST,
         (),
-        "Names of the providers that values written as ${provider:path:key} are fetched from.",
+        "Names of the providers that values written as ${provider:path:key} are fetched from, when the node starts.",
         scope=CLUSTER_WIDE,
         valid=list_of(),
-        effect=refused("values cannot be fetched from configuration providers yet"),
     ),
     ConfigKey(
         "controlled.shutdown.enable",

@@ -15,6 +15,8 @@ changes nothing else but the sessions of brokers. Read in this order:
                          replicas moved; leaders elected; periodic work; replicas in directories
     configs, features, producer_ids, bootstrap
                          settings, feature levels, blocks of producer ids, a new cluster's records
+    scram_credentials, delegation_tokens
+                         credentials of users, and tokens that users make for their processes
 
 Invariants:
 

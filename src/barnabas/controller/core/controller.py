@@ -25,6 +25,12 @@ from barnabas.controller.core.broker_sessions import BrokerSessions
 from barnabas.controller.core.brokers import register_broker, register_controller, unregister_broker
 from barnabas.controller.core.chores import Chores
 from barnabas.controller.core.configs import alter_configs, incremental_alter_configs
+from barnabas.controller.core.delegation_tokens import (
+    Tokens,
+    create_delegation_token,
+    expire_delegation_token,
+    renew_delegation_token,
+)
 from barnabas.controller.core.elections import elect_leaders
 from barnabas.controller.core.features import ConfiguredVoters, QuorumFeature, update_features
 from barnabas.controller.core.heartbeats import fence, heartbeat
@@ -40,6 +46,7 @@ from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.loader import Loader
 from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.model.ids import NodeId
+from barnabas.security.principal import ANONYMOUS, Principal
 from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from barnabas.wire.messages.alter_configs import AlterConfigsRequest
 from barnabas.wire.messages.alter_partition import AlterPartitionRequest
@@ -50,20 +57,24 @@ from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest
 from barnabas.wire.messages.controller_registration import ControllerRegistrationRequest
 from barnabas.wire.messages.create_acls import CreateAclsRequest
+from barnabas.wire.messages.create_delegation_token import CreateDelegationTokenRequest
 from barnabas.wire.messages.create_partitions import CreatePartitionsRequest
 from barnabas.wire.messages.create_topics import CreateTopicsRequest
 from barnabas.wire.messages.delete_acls import DeleteAclsRequest
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest
+from barnabas.wire.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from barnabas.wire.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.wire.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from barnabas.wire.messages.renew_delegation_token import RenewDelegationTokenRequest
 from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest
 from barnabas.wire.messages.update_features import UpdateFeaturesRequest
 from barnabas.wire.metadata_records import MetadataRecord
 
 
 class Controller:
-    """Times are monotonic milliseconds: a change of the wall clock must not end sessions."""
+    """``now_ms`` is a monotonic time, because a change of the wall clock must not end sessions.
+    ``wall_ms`` is the time of day, for what outlives this controller."""
 
     def __init__(
         self, node_id: NodeId, cluster_id: str, settings: BrokerSettings, entropy: Entropy, quorum: QuorumFeature | None = None
@@ -73,6 +84,7 @@ class Controller:
         self._settings = settings
         self._entropy = entropy
         self._quorum = quorum or ConfiguredVoters()
+        self._tokens = Tokens.of(settings)
         self._loader = Loader()
         self._effective = EffectiveConfigs(settings, self.image.configs, node_id)
         self._sessions = self._no_sessions()
@@ -107,15 +119,16 @@ class Controller:
         self._advance(records, next_offset)
         return records
 
-    def step(self, request: Any, *, next_offset: int, now_ms: int) -> Outcome:
-        """Decide a request; the first of its records gets the offset ``next_offset`` of the log."""
-        outcome = self._decide(request, next_offset, now_ms)
+    def step(self, request: Any, *, next_offset: int, now_ms: int, wall_ms: int, principal: Principal = ANONYMOUS) -> Outcome:
+        """Decide a request of ``principal``; the first of its records gets the offset
+        ``next_offset`` of the log."""
+        outcome = self._decide(request, next_offset, now_ms, wall_ms, principal)
         if outcome.records:
             self._advance(outcome.records, next_offset)
             self._chores.notice(outcome.records, now_ms=now_ms)
         return outcome
 
-    def tick(self, *, next_offset: int, now_ms: int) -> Sequence[MetadataRecord]:
+    def tick(self, *, next_offset: int, now_ms: int, wall_ms: int) -> Sequence[MetadataRecord]:
         """Decide everything that is due by now. The records go into the log as one batch that
         begins at ``next_offset``."""
         records: list[MetadataRecord] = []
@@ -127,9 +140,9 @@ class Controller:
                 # first.
                 self._do(fence(self._partitions(), broker), records, next_offset)
         for chore in self._chores.due(now_ms):
-            partitions = self._partitions()
-            self._chores.done(chore, now_ms=now_ms, more=chore.run(partitions))
-            self._do(partitions.records, records, next_offset)
+            decided, more = chore.run(self._partitions(), wall_ms)
+            self._chores.done(chore, now_ms=now_ms, more=more)
+            self._do(decided, records, next_offset)
         return records
 
     def _do(self, decided: Sequence[MetadataRecord], records: list[MetadataRecord], next_offset: int) -> None:
@@ -158,7 +171,7 @@ class Controller:
             self._effective = EffectiveConfigs(self._settings, self.image.configs, self._node_id)
         return self._effective
 
-    def _decide(self, request: Any, next_offset: int, now_ms: int) -> Outcome:
+    def _decide(self, request: Any, next_offset: int, now_ms: int, wall_ms: int, principal: Principal) -> Outcome:
         image = self.image
         match request:
             case BrokerHeartbeatRequest():
@@ -197,6 +210,12 @@ class Controller:
                 return create_acls(image, self._entropy, request)
             case DeleteAclsRequest():
                 return delete_acls(image, request)
+            case CreateDelegationTokenRequest():
+                return create_delegation_token(image, self._tokens, self._entropy, request, requester=principal, wall_ms=wall_ms)
+            case RenewDelegationTokenRequest():
+                return renew_delegation_token(image, self._tokens, request, principal=principal, wall_ms=wall_ms)
+            case ExpireDelegationTokenRequest():
+                return expire_delegation_token(image, self._tokens, request, principal=principal, wall_ms=wall_ms)
             case AllocateProducerIdsRequest():
                 return allocate_producer_ids(image, request)
             case AssignReplicasToDirsRequest():

@@ -100,11 +100,13 @@ class ScramServer:
 
 
 class ScramClient:
-    def __init__(self, mechanism: ScramMechanism, user: str, password: str, nonce: str) -> None:
+    def __init__(self, mechanism: ScramMechanism, user: str, password: str, nonce: str, *, by_token: bool = False) -> None:
+        """``by_token`` says that the user is the id of a delegation token, and the password its
+        HMAC."""
         self._mechanism = mechanism
         self._password = password
         self._nonce = nonce
-        self._bare = f"n={_escaped(user)},r={nonce}"
+        self._bare = f"n={_escaped(user)},r={nonce}{f',{_BY_TOKEN}' if by_token else ''}"
         self._expected: bytes | None = None  # the server's signature
 
     def first(self) -> bytes:

@@ -15,8 +15,8 @@ class ScramCredentialUpsertion:
     name: String = field()
     mechanism: Int8 = field()
     iterations: Int32 = field()
-    salt: Bytes = field()
-    salted_password: Bytes = field()
+    salt: Bytes = field(secret=True)
+    salted_password: Bytes = field(secret=True)
 
 
 @request(key=51, versions="0", flexible="0+")

@@ -31,7 +31,7 @@ class DescribedDelegationToken:
     expiry_timestamp: Int64 = field()
     max_timestamp: Int64 = field()
     token_id: String = field()
-    hmac: Bytes = field()
+    hmac: Bytes = field(secret=True)
     renewers: list[DescribedDelegationTokenRenewer] = field()
 
 

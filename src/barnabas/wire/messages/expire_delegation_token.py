@@ -6,7 +6,7 @@ from barnabas.wire.types import Bytes, Int16, Int32, Int64
 
 @request(key=40, versions="1-2", flexible="2+")
 class ExpireDelegationTokenRequest:
-    hmac: Bytes = field()
+    hmac: Bytes = field(secret=True)
     expiry_time_period_ms: Int64 = field()
 
 

@@ -6,7 +6,7 @@ from barnabas.wire.types import Bytes, Int16, Int32, Int64
 
 @request(key=39, versions="1-2", flexible="2+")
 class RenewDelegationTokenRequest:
-    hmac: Bytes = field()
+    hmac: Bytes = field(secret=True)
     renew_period_ms: Int64 = field()
 
 

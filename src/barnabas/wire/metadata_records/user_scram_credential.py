@@ -8,7 +8,7 @@ from barnabas.wire.types import Bytes, Int8, Int32, String
 class UserScramCredentialRecord:
     name: String = field()
     mechanism: Int8 = field()
-    salt: Bytes = field()
-    stored_key: Bytes = field()
-    server_key: Bytes = field()
+    salt: Bytes = field(secret=True)
+    stored_key: Bytes = field(secret=True)
+    server_key: Bytes = field(secret=True)
     iterations: Int32 = field()

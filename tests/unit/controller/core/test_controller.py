@@ -23,7 +23,7 @@ from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from barnabas.wire.metadata_records import ConfigRecord, FeatureLevelRecord, NoOpRecord, PartitionChangeRecord, ProducerIdsRecord
 from barnabas.wire.metadata_records.register_broker import BrokerFeature
-from tests.unit.controller.core.deciding import CLUSTER_ID, NOW_MS, Dice, Office
+from tests.unit.controller.core.deciding import CLUSTER_ID, NOW_MS, WALL_MS, Dice, Office
 from tests.unit.metadata.made import WHEN, after, registered, topic, uuid
 
 
@@ -95,7 +95,7 @@ def test_a_decision_without_records_moves_nothing() -> None:
 
 def test_a_request_that_is_not_the_controllers_is_our_mistake() -> None:
     with pytest.raises(AssertionError, match="does not decide MetadataRequest"):
-        new_controller().step(MetadataRequest(topics=None), next_offset=0, now_ms=NOW_MS)
+        new_controller().step(MetadataRequest(topics=None), next_offset=0, now_ms=NOW_MS, wall_ms=WALL_MS)
 
 
 def test_the_same_seed_decides_the_same() -> None:
@@ -209,9 +209,9 @@ def test_the_quorums_own_level_is_raised_by_the_quorum() -> None:
     settings = parse_broker_config(development_properties(data_dir="/d"))
     controller = Controller(NodeId(1), CLUSTER_ID, settings, Dice(), Quorum())
     controller.activate(after(bootstrap_records()), [], next_offset=100, now_ms=NOW_MS)
-    dry = controller.step(update("kraft.version", 1, dry=True), next_offset=100, now_ms=NOW_MS)
+    dry = controller.step(update("kraft.version", 1, dry=True), next_offset=100, now_ms=NOW_MS, wall_ms=WALL_MS)
     assert (dry.response.error_code, dry.kraft_version, dry.records) == (0, None, ())
-    raised = controller.step(update("kraft.version", 1), next_offset=100, now_ms=NOW_MS)
+    raised = controller.step(update("kraft.version", 1), next_offset=100, now_ms=NOW_MS, wall_ms=WALL_MS)
     assert (raised.response.error_code, raised.kraft_version, raised.records) == (0, 1, [NoOpRecord()])
     assert "kraft.version" not in controller.image.features.levels
 

@@ -57,6 +57,14 @@ def test_versions_then_a_handshake_then_a_token() -> None:
     assert answer(done.frame, ApiKey.SASL_AUTHENTICATE, 2).session_lifetime_ms == 0
 
 
+def test_an_expired_credential_is_refused() -> None:
+    made = authenticator()
+    made.receive(handshake("EXPIRING"), NOW_MS)
+    refused = made.receive(token(b"good"), NOW_MS + 60_000)
+    assert isinstance(refused, Refused)
+    assert refused.reason == "Authentication failed: the credentials have expired"
+
+
 def test_a_handshake_may_come_first() -> None:
     assert isinstance(authenticator().receive(handshake("PLAIN"), NOW_MS), Reply)
 

@@ -13,6 +13,7 @@ import pytest
 from barnabas.metadata.applier import MetadataView
 from barnabas.metadata.scram import ScramUser
 from barnabas.node.sasl import ScramAccounts
+from barnabas.node.token_accounts import TokenAccounts
 from barnabas.security.sasl import plain, scram
 from barnabas.security.sasl.exchange import Challenge, Failed
 from barnabas.security.sasl.plain import PlainServer, PlainUsers
@@ -28,7 +29,8 @@ def scram_calls(monkeypatch: pytest.MonkeyPatch, mechanism: ScramMechanism, user
     and the sizes of the server's answers."""
     stored = keys_of(mechanism, mechanism.salted("wonder", SALT, 4096), SALT, 4096)
     image = SimpleNamespace(scram=SimpleNamespace(by_user={ScramUser("alice", mechanism.number): stored}))
-    accounts = ScramAccounts(mechanism, cast(MetadataView, SimpleNamespace(image=image)), b"secret")
+    metadata = cast(MetadataView, SimpleNamespace(image=image))
+    accounts = ScramAccounts(mechanism, metadata, b"secret", TokenAccounts(mechanism, metadata, None, b"secret"))
     server, client = ScramServer(mechanism, accounts.find, "server-nonce"), ScramClient(mechanism, user, "wrong", "client-nonce")
     calls: Calls = []
 

@@ -17,6 +17,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
+from barnabas.config.sensitive import is_sensitive
 from barnabas.model.ids import METADATA_TOPIC, uuid_text
 from barnabas.model.topic_names import CONSUMER_OFFSETS, REMOTE_LOG_METADATA, TRANSACTION_STATE
 from barnabas.records.control_batch import ControlType, read_control_type
@@ -24,7 +25,7 @@ from barnabas.records.record import Record
 from barnabas.wire import coordinator_records
 from barnabas.wire.compiler import decode
 from barnabas.wire.coordinator_records.group_metadata import GroupMetadataValue
-from barnabas.wire.declare import ArrayOf, Declaration, FieldType, StructOf, declaration_of
+from barnabas.wire.declare import HIDDEN, ArrayOf, Declaration, FieldType, StructOf, declaration_of
 from barnabas.wire.embedded.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from barnabas.wire.embedded.control_records import (
     EndTxnMarker,
@@ -34,7 +35,7 @@ from barnabas.wire.embedded.control_records import (
     SnapshotHeaderRecord,
     VotersRecord,
 )
-from barnabas.wire.metadata_records import decode_metadata_record
+from barnabas.wire.metadata_records import ConfigRecord, decode_metadata_record
 from barnabas.wire.remote_log_records import decode_remote_log_record
 from barnabas.wire.tagged_fields import MalformedMessage
 from barnabas.wire.types import Primitive
@@ -104,7 +105,10 @@ def read_metadata_record(record: Record) -> NamedRecord:
     _, position = read_uvarint(record.value, 0)
     _, position = read_uvarint(record.value, position)
     version, _ = read_uvarint(record.value, position)
-    return NamedRecord(type(message).__name__, {"version": version, **message_fields(message, version)})
+    fields = {"version": version, **message_fields(message, version)}
+    if isinstance(message, ConfigRecord) and message.value is not None and is_sensitive(message.name):
+        fields["value"] = HIDDEN
+    return NamedRecord(type(message).__name__, fields)
 
 
 def read_remote_log_record(record: Record) -> NamedRecord:
@@ -196,13 +200,13 @@ def _leading_version(value: bytes) -> int:
 
 def message_fields(message: Any, version: int) -> dict[str, Any]:
     """The fields of ``version``, as Kafka's tool shows them: optional ones only when set, bytes as
-    base64."""
+    base64. Kafka's tool also shows secrets."""
     shown = {}
     for each in declaration_of(type(message)).fields:
         value = getattr(message, each.name)
         if version not in each.options.versions or (each.options.tag is not None and value == each.default()):
             continue
-        shown[each.name] = _plain(each.type, value, version)
+        shown[each.name] = HIDDEN if each.options.secret else _plain(each.type, value, version)
     return shown
 
 

@@ -1,0 +1,1 @@
+"""``barnabas tokens``: :mod:`~.command` has the options, :mod:`~.requests` the requests."""

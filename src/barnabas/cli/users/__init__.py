@@ -1,0 +1,1 @@
+"""``barnabas users``: :mod:`~.command` has the options, :mod:`~.requests` the requests."""
