@@ -12,6 +12,7 @@ ApiVersions: a client sends it before it can know the versions.
 from __future__ import annotations
 
 from time import perf_counter_ns
+from typing import Any
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis.api_versions import unsupported_version
@@ -75,8 +76,18 @@ class Dispatch:
         if route.has_shortcut:
             self._shortcuts.remember(connection, route, frame, position, request, response if pending is None else None)
         if pending is not None:
-            return route.finish_later(started, correlation_id, pending)
-        return route.finish(started, correlation_id, response)
+            return pending.map(lambda value: self._finish(connection, route, started, correlation_id, value))
+        return self._finish(connection, route, started, correlation_id, response)
+
+    def _finish(self, connection: Connection, route: Route, started: int, correlation_id: int, response: Any) -> Frame | None:
+        """A response that cannot be encoded is a bug of its handler, and must not reach the part
+        that resolves the promise: the applier would take it for a failure of its own and halt the
+        node."""
+        try:
+            return route.finish(started, correlation_id, response)
+        except Exception as bug:  # noqa: BLE001
+            self._failed(connection, route, bug)
+            return None
 
     def _route(self, api_key: int, version: int) -> Route | None:
         """None for an unknown version of ApiVersions, which has its own response."""
