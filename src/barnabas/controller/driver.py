@@ -30,8 +30,13 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
 from barnabas.quorum.driver import NEWEST_VERSION, QuorumDriver
+from barnabas.security.quotas.client_quotas import ClientQuotas
+from barnabas.security.quotas.mutation_quota import MutationQuota
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
+from barnabas.wire.messages.create_partitions import CreatePartitionsRequest
+from barnabas.wire.messages.create_topics import CreateTopicsRequest
+from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.wire.metadata_records import AbortTransactionRecord, MetadataRecord, NoOpRecord
@@ -52,6 +57,17 @@ RECORDS_PER_TURN = ITEMS_PER_SLICE
 _QUORUM_REQUESTS = (DescribeQuorumRequest, AddRaftVoterRequest, RemoveRaftVoterRequest)
 
 
+# From these versions on clients know the error for a topic that is over the quota (KIP-599). Older
+# ones get what they ask for, and wait afterwards.
+_STRICT_FROM = {CreateTopicsRequest: 6, DeleteTopicsRequest: 5, CreatePartitionsRequest: 3}
+
+
+class _Asked(NamedTuple):
+    request: Any
+    answer: Promise[Any]
+    mutations: MutationQuota | None
+
+
 class _Parked(NamedTuple):
     end_offset: int
     request: Any
@@ -61,8 +77,16 @@ class _Parked(NamedTuple):
 
 class ControllerDriver:
     def __init__(
-        self, controller: Controller, quorum: QuorumDriver, applier: MetadataApplier, clock: Clock, bootstrap: Sequence[MetadataRecord]
+        self,
+        controller: Controller,
+        quorum: QuorumDriver,
+        applier: MetadataApplier,
+        clock: Clock,
+        bootstrap: Sequence[MetadataRecord],
+        quotas: ClientQuotas | None = None,
     ) -> None:
+        """``quotas`` limit how fast clients create and delete partitions."""
+        self._quotas = quotas or ClientQuotas()
         self._controller = controller
         self._quorum = quorum
         self._applier = applier
@@ -74,8 +98,8 @@ class ControllerDriver:
         self._idle: asyncio.TimerHandle | None = None
         self._last_append_ms = 0
         self._elected_epoch = NOT_ELECTED
-        self._waiting: list[tuple[Any, Promise[Any]]] = []  # until this controller is active
-        self._postponed: deque[tuple[Any, Promise[Any]]] = deque()  # until the loop has turned
+        self._waiting: list[_Asked] = []  # until this controller is active
+        self._postponed: deque[_Asked] = deque()  # until the loop has turned
         self._next_turn: asyncio.Handle | None = None
         self.active = False
         self.on_active: Callable[[int], None] = lambda _: None
@@ -103,16 +127,16 @@ class ControllerDriver:
         self._set_alarm()
         self.on_active(epoch)
         waiting, self._waiting = self._waiting, []
-        for request, answer in waiting:
-            self._decide_in_turn(request, answer)
+        for asked in waiting:
+            self._decide_in_turn(asked)
 
     def resigned(self) -> None:
         self.active = False
         self._elected_epoch = NOT_ELECTED
         waiting, self._waiting = [*self._waiting, *self._postponed], []
         self._forget_postponed()
-        for request, answer in waiting:
-            answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
+        for asked in waiting:
+            asked.answer.resolve(error_response(asked.request, ErrorCode.NOT_CONTROLLER))
         self._cancel_alarm()
         self._listening.stop()
         parked, self._parked = self._parked, deque()
@@ -125,26 +149,36 @@ class ControllerDriver:
         if isinstance(request, _QUORUM_REQUESTS):
             return self._quorum.serve(request, caller.version if caller is not None else NEWEST_VERSION)
         answer: Promise[Any] = Promise()
+        asked = _Asked(request, answer, self._mutation_quota(request, caller))
         if self.active:
-            self._decide_in_turn(request, answer)
+            self._decide_in_turn(asked)
         elif self._elected_epoch != NOT_ELECTED and len(self._waiting) < WAITING_UNTIL_ACTIVE_MAX:
-            self._waiting.append((request, answer))
+            self._waiting.append(asked)
         else:
             answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
         return answer
 
-    def _decide_in_turn(self, request: Any, answer: Promise[Any]) -> None:
-        if self._next_turn is None or isinstance(request, BrokerHeartbeatRequest):
-            self._decide(request, answer)
+    def _mutation_quota(self, request: Any, caller: Caller | None) -> MutationQuota | None:
+        strict_from = _STRICT_FROM.get(type(request))
+        if strict_from is None or caller is None or not self._quotas.in_force:
+            return None
+        now_ms = self._clock.monotonic_ms()
+        return self._quotas.mutation_quota(
+            caller.principal.name, caller.client_id or "", strict=caller.version >= strict_from, now_ms=now_ms
+        )
+
+    def _decide_in_turn(self, asked: _Asked) -> None:
+        if self._next_turn is None or isinstance(asked.request, BrokerHeartbeatRequest):
+            self._decide(asked)
         elif len(self._postponed) < POSTPONED_MAX:
-            self._postponed.append((request, answer))
+            self._postponed.append(asked)
         else:
-            answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
+            asked.answer.resolve(error_response(asked.request, ErrorCode.NOT_CONTROLLER))
 
     def _decide_postponed(self) -> None:
         self._next_turn = None
         while self._postponed and self._next_turn is None:
-            self._decide(*self._postponed.popleft())
+            self._decide(self._postponed.popleft())
 
     def _forget_postponed(self) -> None:
         self._postponed.clear()
@@ -152,8 +186,12 @@ class ControllerDriver:
             self._next_turn.cancel()
             self._next_turn = None
 
-    def _decide(self, request: Any, answer: Promise[Any]) -> None:
-        outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms())
+    def _decide(self, asked: _Asked) -> None:
+        request, answer, mutations = asked
+        outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms(), mutations=mutations)
+        if mutations is not None:
+            # The broker that forwarded the request makes its client wait.
+            outcome.response.throttle_time_ms = mutations.throttle_ms
         if outcome.kraft_version is not None:
             self._quorum.upgrade_kraft_version(outcome.kraft_version)
         if outcome.records:

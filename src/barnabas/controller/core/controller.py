@@ -24,6 +24,7 @@ from barnabas.controller.core.bootstrap import first_records
 from barnabas.controller.core.broker_sessions import BrokerSessions
 from barnabas.controller.core.brokers import register_broker, register_controller, unregister_broker
 from barnabas.controller.core.chores import Chores
+from barnabas.controller.core.client_quotas import alter_client_quotas
 from barnabas.controller.core.configs import alter_configs, incremental_alter_configs
 from barnabas.controller.core.elections import elect_leaders
 from barnabas.controller.core.features import ConfiguredVoters, QuorumFeature, update_features
@@ -40,7 +41,9 @@ from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.loader import Loader
 from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.model.ids import NodeId
+from barnabas.security.quotas.mutation_quota import MutationQuota
 from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from barnabas.wire.messages.alter_client_quotas import AlterClientQuotasRequest
 from barnabas.wire.messages.alter_configs import AlterConfigsRequest
 from barnabas.wire.messages.alter_partition import AlterPartitionRequest
 from barnabas.wire.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
@@ -107,9 +110,11 @@ class Controller:
         self._advance(records, next_offset)
         return records
 
-    def step(self, request: Any, *, next_offset: int, now_ms: int) -> Outcome:
-        """Decide a request; the first of its records gets the offset ``next_offset`` of the log."""
-        outcome = self._decide(request, next_offset, now_ms)
+    def step(self, request: Any, *, next_offset: int, now_ms: int, mutations: MutationQuota | None = None) -> Outcome:
+        """Decide a request; the first of its records gets the offset ``next_offset`` of the log.
+        ``mutations`` is the quota of the client for creating and deleting partitions, if it has
+        one."""
+        outcome = self._decide(request, next_offset, now_ms, mutations)
         if outcome.records:
             self._advance(outcome.records, next_offset)
             self._chores.notice(outcome.records, now_ms=now_ms)
@@ -158,7 +163,7 @@ class Controller:
             self._effective = EffectiveConfigs(self._settings, self.image.configs, self._node_id)
         return self._effective
 
-    def _decide(self, request: Any, next_offset: int, now_ms: int) -> Outcome:
+    def _decide(self, request: Any, next_offset: int, now_ms: int, mutations: MutationQuota | None) -> Outcome:
         image = self.image
         match request:
             case BrokerHeartbeatRequest():
@@ -174,11 +179,11 @@ class Controller:
             case ControllerRegistrationRequest():
                 return register_controller(request)
             case CreateTopicsRequest():
-                return create_topics(image, self._configs(), self._entropy, request)
+                return create_topics(image, self._configs(), self._entropy, request, mutations)
             case DeleteTopicsRequest():
-                return delete_topics(image, self._configs(), request)
+                return delete_topics(image, self._configs(), request, mutations)
             case CreatePartitionsRequest():
-                return create_partitions(image, self._entropy, request)
+                return create_partitions(image, self._entropy, request, mutations)
             case ElectLeadersRequest():
                 return elect_leaders(self._partitions(), request)
             case AlterPartitionReassignmentsRequest():
@@ -197,6 +202,8 @@ class Controller:
                 return create_acls(image, self._entropy, request)
             case DeleteAclsRequest():
                 return delete_acls(image, request)
+            case AlterClientQuotasRequest():
+                return alter_client_quotas(image, request)
             case AllocateProducerIdsRequest():
                 return allocate_producer_ids(image, request)
             case AssignReplicasToDirsRequest():
