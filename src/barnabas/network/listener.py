@@ -109,7 +109,8 @@ class Listener:
         self.at_limit: Callable[[AtLimit], None] = lambda _: None
         # Listeners of one node share them.
         self.rates = ConnectionRates()
-        # Connections that wait because of a rate; they are served or closed when their time is over.
+        # Connections that wait because of a rate. They are served or closed when their time is
+        # over.
         self._held_back: dict[socket.socket, asyncio.TimerHandle] = {}
         self._slowed = False
         self._budget = budget

@@ -50,7 +50,8 @@ class QuotasPublisher:
         if delta.quotas.changed:
             self._quotas.replace(image.quotas.by_entity)
             self._rates.replace(image.quotas.by_entity)
-            # A client that has a quota now must not be served by a shortcut, which measures nothing.
+            # A client that has a quota now must not be served by a shortcut, which measures
+            # nothing.
             for listener in self._listeners:
                 listener.forget_shortcuts()
             self._warn_of_host_names()

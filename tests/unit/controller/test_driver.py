@@ -54,7 +54,7 @@ class Decides:
         self.heard_ms = now_ms
         return ()
 
-    def step(self, request: object, *, next_offset: int, now_ms: int) -> Outcome:
+    def step(self, request: object, *, next_offset: int, now_ms: int, mutations: object = None) -> Outcome:
         if isinstance(request, BrokerHeartbeatRequest):
             self.heard_ms = now_ms
             return Outcome("alive")

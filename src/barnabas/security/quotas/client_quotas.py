@@ -1,4 +1,4 @@
-"""The quotas of all clients of a node: who is limited, how much each has used, how long it waits.
+"""The quotas of all clients of a node: their limits, their use, and how long each client waits.
 
 Four kinds of use are limited. Bytes produced and fetched, and the share of one processor that
 requests take, are rates over some windows. Partitions created and deleted are paid for with tokens.
@@ -77,7 +77,7 @@ class ClientQuotas:
         self.in_force = bool(of_clients)
         for kind, rates in self.rates.items():
             if not self._table.has(kind):
-                # Kafka also begins anew when the first quota of a kind is set again.
+                # The next quota of this kind begins with no use on record.
                 rates.clear()
         if not self._table.has(MUTATIONS):
             self.buckets.clear()

@@ -1,4 +1,4 @@
-"""What is measured for each entity that a quota applies to, with a bound on their number.
+"""The measurements of the entities that a quota applies to, with a bound on their number.
 
 A client chooses its own client id, so a default quota makes one entity for every id that any client
 ever sends. Entities that were not used for an hour are therefore forgotten, and when there are too
