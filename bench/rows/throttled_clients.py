@@ -93,8 +93,7 @@ def _produce(server: Server, topic: str, client_id: str) -> float:
     started = time.perf_counter()
     send(BURST_BYTES + MEASURED_BYTES)
     seconds = time.perf_counter() - started
-    producer.purge()
-    producer.flush(1)
+    producer.flush(SECONDS_MAX)
     return seconds
 
 

@@ -20,7 +20,7 @@ def greeted(bootstrap: str) -> bool:
     """Whether a new connection is served rather than closed."""
     try:
         with Client(bootstrap) as client:
-            return client.ask(VERSIONS).error_code == ErrorCode.NONE
+            return bool(client.ask(VERSIONS).error_code == ErrorCode.NONE)
     except (HungUp, ConnectionError):
         return False
 

@@ -65,7 +65,9 @@ def test_new_partitions_and_deletions_are_limited_alike(kafka: EmbeddedBroker) -
     with Client(kafka.bootstrap) as other:
         other.ask(creating(a=1, b=1))
         set_quota(other, SELF, controller_mutation_rate=SLOW)
-        growing = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="a", count=4, assignments=None)], timeout_ms=30_000)
+        growing = CreatePartitionsRequest(
+            topics=[CreatePartitionsTopic(name="a", count=4, assignments=None)], timeout_ms=30_000, validate_only=False
+        )
         assert other.ask(growing).results[0].error_code == ErrorCode.NONE
     for version, code in ((6, EXCEEDED), (5, EXCEEDED)):
         with Client(kafka.bootstrap) as strict:
@@ -77,7 +79,9 @@ def test_new_partitions_and_deletions_are_limited_alike(kafka: EmbeddedBroker) -
             response = strict.ask(asked, version)
             assert (response.responses[0].error_code, response.throttle_time_ms > 0) == (code, True)
     with Client(kafka.bootstrap) as strict:
-        more = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="b", count=2, assignments=None)], timeout_ms=30_000)
+        more = CreatePartitionsRequest(
+            topics=[CreatePartitionsTopic(name="b", count=2, assignments=None)], timeout_ms=30_000, validate_only=False
+        )
         assert strict.ask(more, 3).results[0].error_code == EXCEEDED
     with Client(kafka.bootstrap) as permissive:
         response = permissive.ask(DeleteTopicsRequest(topic_names=["b"], timeout_ms=30_000), 4)

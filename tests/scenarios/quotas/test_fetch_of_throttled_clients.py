@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from barnabas.testing import EmbeddedBroker
@@ -99,10 +97,11 @@ def test_kafka_python_reads_everything_in_spite_of_a_quota(kafka: EmbeddedBroker
         "t", bootstrap_servers=kafka.bootstrap, client_id="snake", auto_offset_reset="earliest", max_partition_fetch_bytes=10 * RATE
     )
     found: list[bytes] = []
-    until(lambda: found.extend(each.value for each in _polled(consumer)) or len(found) == 24, "all records come")
+
+    def all_came() -> bool:
+        found.extend(record.value for records in consumer.poll(timeout_ms=1000).values() for record in records)
+        return len(found) == 24
+
+    until(all_came, "all records come")
     consumer.close()
     assert found == [bytes([number]) * (2 * RATE) for number in range(24)]
-
-
-def _polled(consumer: Any) -> list[Any]:
-    return [record for records in consumer.poll(timeout_ms=1000).values() for record in records]

@@ -28,11 +28,11 @@ def limits(made: ClientQuotas, user: str = "alice", client_id: str = "c") -> Cli
 
 def test_without_quotas_nothing_is_in_force() -> None:
     made = ClientQuotas()
-    assert not made.in_force
-    made.replace({ALICE: {"producer_byte_rate": 1.0}})
-    assert made.in_force
-    made.replace({})
-    assert not made.in_force
+    found = [made.in_force]
+    for quotas_now in ({ALICE: {"producer_byte_rate": 1.0}}, {}):
+        made.replace(quotas_now)
+        found.append(made.in_force)
+    assert found == [False, True, False]
 
 
 def test_a_quota_of_an_address_is_no_quota_of_a_client() -> None:
