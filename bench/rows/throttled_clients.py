@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import socket
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Thread
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
@@ -18,12 +20,15 @@ from bench.systems import Server, System
 from bench.topics import new_topic
 
 RATE_BYTES = 2_000_000
-VALUE_BYTES = 10_000
-# A client that was idle may send the bytes of ten seconds at once. They do not count.
-BURST_BYTES = 10 * RATE_BYTES
-# A rate is measured over eleven seconds, so a shorter measurement would see one of its waves.
-MEASURED_BYTES = 11 * RATE_BYTES
-SECONDS_MAX = 120.0
+VALUE_BYTES = 50_000
+# A quota lets a burst pass and then hardly anything until the burst is eleven seconds old, when the
+# next one may come. So only whole periods of eleven seconds show the rate, and the first burst,
+# which an idle client gets in addition, does not count.
+PERIOD_SECONDS = 11.0
+PERIODS = 2
+FIRST_BURST_SECONDS = 3.0
+READABLE_BYTES = int(RATE_BYTES * PERIOD_SECONDS * (PERIODS + 2))
+SECONDS_MAX = 60.0
 _ALTER_VERSION = 1
 
 _numbers = itertools.count(1)
@@ -33,8 +38,8 @@ _numbers = itertools.count(1)
 class ThrottledClients:
     family = "throttled clients get their rate"
     about = (
-        f"librdkafka produces and consumes with a quota of {RATE_BYTES / 1e6:g} MB/s. After the burst that a quota allows, the time for "
-        f"{MEASURED_BYTES / 1e6:g} MB is compared with the quota."
+        f"librdkafka produces and consumes at the same time, each with a quota of {RATE_BYTES / 1e6:g} MB/s. The bytes of "
+        f"{PERIODS * PERIOD_SECONDS:g} s, after the first burst that a quota allows, are compared with the quota."
     )
 
     @property
@@ -53,82 +58,98 @@ class ThrottledClients:
             server = system.server()
             # A new client id for each measurement, because the use of an earlier one is on record.
             client_id = f"throttled-{next(_numbers)}"
-            with new_topic(server, 1) as topic:
+            with new_topic(server, 1) as written, new_topic(server, 1) as read:
+                _fill(server, read)
                 _set_quotas(server, client_id, RATE_BYTES)
                 try:
-                    return _off(_produce(server, topic, client_id)), _off(_consume(server, topic, client_id))
+                    return _run_together(_Producing(server, written, client_id), _Consuming(server, read, client_id))
                 finally:
                     _set_quotas(server, client_id, None)
 
         yield measure
 
 
-def _off(seconds: float) -> float:
-    return abs(MEASURED_BYTES / seconds / RATE_BYTES - 1) * 100
+class _Throttled(ABC):
+    """A client that goes on until it is stopped, and counts bytes meanwhile."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.stopped = False
+
+    @abstractmethod
+    def run(self) -> None: ...
 
 
-def _produce(server: Server, topic: str, client_id: str) -> float:
-    delivered = 0
+class _Producing(_Throttled):
+    def __init__(self, server: Server, topic: str, client_id: str) -> None:
+        super().__init__()
+        self._topic = topic
+        # A short queue, so that the last records do not take long.
+        settings = {"bootstrap.servers": server.bootstrap, "client.id": client_id, "acks": "1", "queue.buffering.max.kbytes": 2000}
+        self._producer = Producer(settings)
 
-    def on_delivery(error: object, _: object) -> None:
-        nonlocal delivered
-        if error is not None:
-            raise MeasurementFailed(f"a record was not delivered: {error}")
-        delivered += VALUE_BYTES
-
-    producer = Producer({"bootstrap.servers": server.bootstrap, "client.id": client_id, "acks": "1", "queue.buffering.max.kbytes": 2000})
-
-    def send(until_bytes: int) -> None:
-        deadline = time.monotonic() + SECONDS_MAX
-        while delivered < until_bytes:
+    def run(self) -> None:
+        while not self.stopped:
             try:
-                producer.produce(topic, bytes(VALUE_BYTES), on_delivery=on_delivery)
-                producer.poll(0)
+                self._producer.produce(self._topic, bytes(VALUE_BYTES), on_delivery=self._delivered)
+                self._producer.poll(0)
             except BufferError:
-                producer.poll(0.05)
-            if time.monotonic() > deadline:
-                raise MeasurementFailed(f"only {delivered} bytes were delivered")
+                self._producer.poll(0.05)
+        self._producer.flush(SECONDS_MAX)
 
-    send(BURST_BYTES)
-    started = time.perf_counter()
-    send(BURST_BYTES + MEASURED_BYTES)
-    seconds = time.perf_counter() - started
-    producer.flush(SECONDS_MAX)
-    return seconds
+    def _delivered(self, error: object, _: object) -> None:
+        self.bytes += VALUE_BYTES if error is None else 0
 
 
-def _consume(server: Server, topic: str, client_id: str) -> float:
-    consumer = Consumer(
-        {
-            "bootstrap.servers": server.bootstrap,
-            "client.id": client_id,
-            "group.id": client_id,
-            "enable.auto.commit": False,
-            # Read no further ahead than a fraction of a second, so that what was polled is what was
-            # fetched.
-            "queued.max.messages.kbytes": 500,
-            "fetch.message.max.bytes": 200_000,
-        }
-    )
-    consumer.assign([TopicPartition(topic, 0, 0)])
+class _Consuming(_Throttled):
+    def __init__(self, server: Server, topic: str, client_id: str) -> None:
+        super().__init__()
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": server.bootstrap,
+                "client.id": client_id,
+                "group.id": client_id,
+                "enable.auto.commit": False,
+                # Records that were fetched and not polled yet do not count, so there are few.
+                "queued.max.messages.kbytes": 500,
+                "fetch.message.max.bytes": 200_000,
+            }
+        )
+        self._consumer.assign([TopicPartition(topic, 0, 0)])
 
-    def receive(wanted_bytes: int) -> None:
-        deadline = time.monotonic() + SECONDS_MAX
-        received = 0
-        while received < wanted_bytes:
-            message = consumer.poll(1.0)
+    def run(self) -> None:
+        while not self.stopped:
+            message = self._consumer.poll(0.1)
             value = None if message is None or message.error() else message.value()
-            received += len(value or b"")
-            if time.monotonic() > deadline:
-                raise MeasurementFailed(f"only {received} of {wanted_bytes} bytes were consumed")
+            self.bytes += len(value or b"")
+        self._consumer.close()
 
-    try:
-        receive(BURST_BYTES)
-        started = time.perf_counter()
-        receive(MEASURED_BYTES - VALUE_BYTES)
-        return time.perf_counter() - started
-    finally:
-        consumer.close()
+
+def _run_together(*clients: _Throttled) -> tuple[float, ...]:
+    """By how many percent each client misses its rate."""
+    threads = [Thread(target=client.run) for client in clients]
+    for thread in threads:
+        thread.start()
+    time.sleep(FIRST_BURST_SECONDS)
+    before = [client.bytes for client in clients]
+    started = time.perf_counter()
+    time.sleep(PERIODS * PERIOD_SECONDS)
+    after = [client.bytes for client in clients]
+    seconds = time.perf_counter() - started
+    for client in clients:
+        client.stopped = True
+    for thread in threads:
+        thread.join(SECONDS_MAX)
+    return tuple(abs((last - first) / seconds / RATE_BYTES - 1) * 100 for first, last in zip(before, after, strict=True))
+
+
+def _fill(server: Server, topic: str) -> None:
+    producer = Producer({"bootstrap.servers": server.bootstrap, "acks": "1"})
+    for _ in range(READABLE_BYTES // VALUE_BYTES):
+        producer.produce(topic, bytes(VALUE_BYTES))
+        producer.poll(0)
+    if producer.flush(SECONDS_MAX):
+        raise MeasurementFailed("the topic could not be filled")
 
 
 def _set_quotas(server: Server, client_id: str, rate: float | None) -> None:
