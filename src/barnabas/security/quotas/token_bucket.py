@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from barnabas.security.quotas.windowed_rate import Windows
+from barnabas.security.quotas.windowed_rate import WAIT_MS_MAX, Windows
 
 
 class TokenBucket:
@@ -43,7 +43,7 @@ class TokenBucket:
         if self._per_second <= 0:
             # A rate of nothing, which only an old controller accepts: no wait is long enough.
             return self._windows.span_ms
-        return math.floor(-tokens / self._per_second * 1000 + 0.5)
+        return math.floor(min(WAIT_MS_MAX, -tokens / self._per_second * 1000 + 0.5))
 
     @property
     def _burst(self) -> float:

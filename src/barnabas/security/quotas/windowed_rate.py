@@ -10,6 +10,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+# The largest number that a response can carry: 24 days. A large request to a tiny quota would have
+# to wait longer.
+WAIT_MS_MAX = 2**31 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Windows:
@@ -100,4 +104,4 @@ def delay_ms(rate: WindowedRate, quota: float, now_ms: int) -> int:
         # A quota of nothing, which only an old controller accepts: no wait is long enough.
         return rate.span_ms(now_ms)
     # Java's rounding: a half goes up.
-    return math.floor((value - quota) / quota * rate.span_ms(now_ms) + 0.5)
+    return math.floor(min(WAIT_MS_MAX, (value - quota) / quota * rate.span_ms(now_ms) + 0.5))

@@ -157,3 +157,12 @@ def test_the_number_of_clients_that_are_remembered_is_bounded() -> None:
     for number in range(CLIENTS_KNOWN_MAX + 10):
         made.produced(limits(made, "alice", str(number)), 1, NOW + number)
     assert len(made._known) <= CLIENTS_KNOWN_MAX
+
+
+def test_no_wait_is_longer_than_a_response_can_say() -> None:
+    made = quotas(producer_byte_rate=1.0, controller_mutation_rate=1e-9)
+    assert made.produced(limits(made), 10**9, NOW) == 2**31 - 1
+    quota = made.mutation_quota("alice", "c", strict=False, now_ms=NOW)
+    assert quota is not None
+    quota.take(10_000)
+    assert quota.throttle_ms == 2**31 - 1
