@@ -19,15 +19,18 @@ from bench.requests import ask
 from bench.systems import Server, System
 from bench.topics import new_topic
 
-RATE_BYTES = 2_000_000
-VALUE_BYTES = 50_000
-# A quota lets a burst pass and then hardly anything until the burst is eleven seconds old, when the
-# next one may come. So only whole periods of eleven seconds show the rate, and the first burst,
-# which an idle client gets in addition, does not count.
-PERIOD_SECONDS = 11.0
-PERIODS = 2
-FIRST_BURST_SECONDS = 3.0
-READABLE_BYTES = int(RATE_BYTES * PERIOD_SECONDS * (PERIODS + 2))
+RATE_BYTES = 1_000_000
+VALUE_BYTES = 10_000
+# A quota lets a burst of all windows but one pass, and then hardly anything until the burst has left
+# the windows, one window later. So a consumer gets the part (n - 1) / (n + 1) of its quota, and a
+# little more: with the default of 11 windows it misses the rate by almost a tenth, and with 21 by
+# less. Only a whole period shows the rate, and the first burst, which an idle client gets in
+# addition, does not count.
+WINDOWS = 21
+SETTINGS = {"quota.window.num": str(WINDOWS)}
+MEASURED_SECONDS = float(WINDOWS + 1)
+FIRST_BURST_SECONDS = MEASURED_SECONDS / 2
+READABLE_BYTES = int(4 * RATE_BYTES * MEASURED_SECONDS)
 SECONDS_MAX = 60.0
 _ALTER_VERSION = 1
 
@@ -38,8 +41,8 @@ _numbers = itertools.count(1)
 class ThrottledClients:
     family = "throttled clients get their rate"
     about = (
-        f"librdkafka produces and consumes at the same time, each with a quota of {RATE_BYTES / 1e6:g} MB/s. The bytes of "
-        f"{PERIODS * PERIOD_SECONDS:g} s, after the first burst that a quota allows, are compared with the quota."
+        f"librdkafka produces and consumes at the same time, each with a quota of {RATE_BYTES / 1e6:g} MB/s over {WINDOWS} "
+        f"windows of a second. The bytes of {MEASURED_SECONDS:g} s, after the first burst that a quota allows, are compared with the quota."
     )
 
     @property
@@ -54,19 +57,19 @@ class ThrottledClients:
 
     @contextmanager
     def session(self, system: System, effort: Effort) -> Iterator[Measure]:
-        def measure() -> tuple[float, ...]:
-            server = system.server()
-            # A new client id for each measurement, because the use of an earlier one is on record.
-            client_id = f"throttled-{next(_numbers)}"
-            with new_topic(server, 1) as written, new_topic(server, 1) as read:
-                _fill(server, read)
-                _set_quotas(server, client_id, RATE_BYTES)
-                try:
-                    return _run_together(_Producing(server, written, client_id), _Consuming(server, read, client_id))
-                finally:
-                    _set_quotas(server, client_id, None)
+        with system.fresh_server(SETTINGS) as server:
+            server.await_port()
 
-        yield measure
+            def measure() -> tuple[float, ...]:
+                # A new client id for each measurement, because the use of an earlier one is on
+                # record.
+                client_id = f"throttled-{next(_numbers)}"
+                with new_topic(server, 1) as written, new_topic(server, 1) as read:
+                    _fill(server, read)
+                    _set_quotas(server, client_id, RATE_BYTES)
+                    return _run_together(_Producing(server, written, client_id), _Consuming(server, read, client_id))
+
+            yield measure
 
 
 class _Throttled(ABC):
@@ -110,9 +113,10 @@ class _Consuming(_Throttled):
                 "client.id": client_id,
                 "group.id": client_id,
                 "enable.auto.commit": False,
-                # Records that were fetched and not polled yet do not count, so there are few.
-                "queued.max.messages.kbytes": 500,
-                "fetch.message.max.bytes": 200_000,
+                # A response that does not fit into the rest of the quota is withheld as a whole, so
+                # large ones would leave a part of the quota unused. The last batch of a response is
+                # cut off and counts all the same, so small ones would waste a part of it.
+                "fetch.message.max.bytes": 400_000,
             }
         )
         self._consumer.assign([TopicPartition(topic, 0, 0)])
@@ -133,7 +137,7 @@ def _run_together(*clients: _Throttled) -> tuple[float, ...]:
     time.sleep(FIRST_BURST_SECONDS)
     before = [client.bytes for client in clients]
     started = time.perf_counter()
-    time.sleep(PERIODS * PERIOD_SECONDS)
+    time.sleep(MEASURED_SECONDS)
     after = [client.bytes for client in clients]
     seconds = time.perf_counter() - started
     for client in clients:
@@ -144,7 +148,8 @@ def _run_together(*clients: _Throttled) -> tuple[float, ...]:
 
 
 def _fill(server: Server, topic: str) -> None:
-    producer = Producer({"bootstrap.servers": server.bootstrap, "acks": "1"})
+    # Small batches, so that little is cut off at the end of a response.
+    producer = Producer({"bootstrap.servers": server.bootstrap, "acks": "1", "batch.size": VALUE_BYTES})
     for _ in range(READABLE_BYTES // VALUE_BYTES):
         producer.produce(topic, bytes(VALUE_BYTES))
         producer.poll(0)
@@ -152,8 +157,8 @@ def _fill(server: Server, topic: str) -> None:
         raise MeasurementFailed("the topic could not be filled")
 
 
-def _set_quotas(server: Server, client_id: str, rate: float | None) -> None:
-    ops = [OpData(key=key, value=rate or 0.0, remove=rate is None) for key in ("producer_byte_rate", "consumer_byte_rate")]
+def _set_quotas(server: Server, client_id: str, rate: float) -> None:
+    ops = [OpData(key=key, value=rate, remove=False) for key in ("producer_byte_rate", "consumer_byte_rate")]
     entity = [EntityData(entity_type="client-id", entity_name=client_id)]
     request = AlterClientQuotasRequest(entries=[EntryData(entity=entity, ops=ops)], validate_only=False)
     with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS_MAX) as connection:
