@@ -21,11 +21,11 @@ from bench.topics import new_topic
 
 RATE_BYTES = 1_000_000
 VALUE_BYTES = 10_000
-# A quota lets a burst of all windows but one pass, and then hardly anything until the burst has left
-# the windows, one window later. So a consumer gets the part (n - 1) / (n + 1) of its quota, and a
-# little more: with the default of 11 windows it misses the rate by almost a tenth, and with 21 by
-# less. Only a whole period shows the rate, and the first burst, which an idle client gets in
-# addition, does not count.
+# A quota lets a burst of all windows but one pass, and then hardly anything until the burst has
+# left the windows, one window later. So a consumer gets a little more than the part
+# (n - 1) / (n + 1) of its quota: with the default of 11 windows it misses the rate by almost a
+# tenth, and with 21 by less. Only a whole period shows the rate, and the first burst, which an idle
+# client gets in addition, does not count.
 WINDOWS = 21
 SETTINGS = {"quota.window.num": str(WINDOWS)}
 MEASURED_SECONDS = float(WINDOWS + 1)
