@@ -112,6 +112,7 @@ class SimulatedListener:
     ) -> None:
         """Nothing is encrypted here: TLS changes no decision of a node."""
         assert tls is None
+        self.tls = None
         self._network = network
         self._own = own
         self.name = name
