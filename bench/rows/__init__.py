@@ -23,6 +23,7 @@ from bench.rows import (
     small_requests,
     spark,
     start,
+    throttled_clients,
     tiered_consume,
 )
 
@@ -43,6 +44,7 @@ ALL: tuple[Row, ...] = (
     *librdkafka_transactions.ROWS,
     *java_transactions.ROWS,
     *group_stability.ROWS,
+    *throttled_clients.ROWS,
     *resources.ROWS,
     *compaction.ROWS,
     *tiered_consume.ROWS,

@@ -25,6 +25,7 @@ from barnabas.quorum.driver import QuorumDriver
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.other_brokers import OtherBrokers
+from barnabas.security.quotas.client_quotas import ClientQuotas
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.tiered.remote_log import RemoteLog
@@ -52,6 +53,7 @@ class Broker:
     others: OtherBrokers
     internal_topics: InternalTopics
     directory_moves: DirectoryMoves
+    client_quotas: ClientQuotas = field(default_factory=ClientQuotas)
     # None without tiered storage.
     remote_log: RemoteLog | None = None
     # A sentence if this node could not use changed settings of its listeners.

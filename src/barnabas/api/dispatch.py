@@ -23,19 +23,41 @@ from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
 from barnabas.network.connection import Connection, Frame, Reply
+from barnabas.network.request_meter import RequestMeter
 from barnabas.telemetry.catalogue import REQUEST_SECONDS, REQUESTS, RESPONSE_ERRORS
 from barnabas.wire.apis import ApiKey, stable_versions
 from barnabas.wire.compiler import DECODE_ERRORS
 from barnabas.wire.headers import read_request_prefix
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
 
+# Requests between nodes, which no quota of a client may slow down.
+EXEMPT_FROM_QUOTAS = frozenset(
+    {
+        ApiKey.ALLOCATE_PRODUCER_IDS,
+        ApiKey.ALTER_PARTITION,
+        ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+        ApiKey.BEGIN_QUORUM_EPOCH,
+        ApiKey.BROKER_HEARTBEAT,
+        ApiKey.BROKER_REGISTRATION,
+        ApiKey.CONTROLLER_REGISTRATION,
+        ApiKey.END_QUORUM_EPOCH,
+        ApiKey.ENVELOPE,
+        ApiKey.FETCH_SNAPSHOT,
+        ApiKey.UPDATE_RAFT_VOTER,
+        ApiKey.VOTE,
+        ApiKey.WRITE_TXN_MARKERS,
+    }
+)
+
 
 class Dispatch:
     """Serves the frames of one kind of listener."""
 
-    def __init__(self, broker: Broker, handlers: Handlers) -> None:
+    def __init__(self, broker: Broker, handlers: Handlers, exempt: frozenset[ApiKey] = EXEMPT_FROM_QUOTAS) -> None:
         self._broker = broker
         self._handlers = handlers
+        self._exempt = exempt
+        self._quotas = broker.client_quotas
         self._routes: dict[int, Route] = {}
         self._shortcuts = Shortcuts(broker, self._serve_fully)
 
@@ -58,13 +80,14 @@ class Dispatch:
             if route is None:
                 self._count_error(ApiKey.API_VERSIONS, ErrorCode.UNSUPPORTED_VERSION)
                 return unsupported_version(correlation_id)
+        meter = self._metered(connection, route.key, client_id or "") if self._quotas.in_force else None
         try:
             if route.flexible_request:
                 position = skip_tagged_fields(frame, position, len(frame)) if frame[position] else position + 1
             request, _ = route.decode(frame, position)
         except DECODE_ERRORS as error:
             raise MalformedMessage(f"{route.key.api_name} v{version} cannot be read: {error}") from error
-        caller = Caller(connection, version, correlation_id, client_id, api=route.key.api_name)
+        caller = Caller(connection, version, correlation_id, client_id, api=route.key.api_name, meter=meter)
         try:
             response = route.handle(self._broker, caller, request)
         except Exception as bug:  # noqa: BLE001
@@ -73,6 +96,9 @@ class Dispatch:
         pending = response if type(response) is Promise and not response.done else None
         if pending is None and type(response) is Promise:
             response = response.value
+        if meter is not None:
+            # No shortcut is remembered: it would serve the next request without measuring it.
+            return self._finish_metered(connection, route, meter, started, correlation_id, len(frame), response)
         if route.has_shortcut:
             self._shortcuts.remember(connection, route, frame, position, request, response if pending is None else None)
         if pending is not None:
@@ -88,6 +114,40 @@ class Dispatch:
         except Exception as bug:  # noqa: BLE001
             self._failed(connection, route, bug)
             return None
+
+    def _metered(self, connection: Connection, key: ApiKey, client_id: str) -> RequestMeter | None:
+        user = connection.principal.name
+        limits = self._quotas.limits(user, client_id) if key not in self._exempt else None
+        return RequestMeter(self._quotas, limits, self._broker.clock, user, client_id) if limits is not None else None
+
+    def _finish_metered(
+        self,
+        connection: Connection,
+        route: Route,
+        meter: RequestMeter,
+        started: int,
+        correlation_id: int,
+        request_bytes: int,
+        response: Any,
+    ) -> Frame | Promise[Frame | None] | None:
+        def finish(value: Any) -> Frame | None:
+            if route.key is ApiKey.PRODUCE:
+                meter.produced(request_bytes)
+            wait_ms = meter.finish(value)
+            if wait_ms:
+                # The response leaves at once. Requests that have arrived already wait as well.
+                connection.throttle(wait_ms / 1000)
+            return self._finish(connection, route, started, correlation_id, value)
+
+        if type(response) is not Promise:
+            return finish(response)
+        meter.pause()
+
+        def finish_later(value: Any) -> Frame | None:
+            meter.resume()
+            return finish(value)
+
+        return response.map(finish_later)
 
     def _route(self, api_key: int, version: int) -> Route | None:
         """None for an unknown version of ApiVersions, which has its own response."""

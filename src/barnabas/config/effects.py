@@ -25,9 +25,9 @@ KERBEROS_RENEWS = no_effect("the Kerberos library gets a new ticket from the key
 TOKENS_ON_DEMAND = no_effect("a token is renewed when a connection needs one, and no timer does it")
 NO_ASSERTIONS = refused("this node gets its tokens with client credentials or from a file, and signs no assertions")
 OPENSSL_SERVES_TLS = no_effect("OpenSSL serves TLS, and no JVM")
+MEASURED_OVER_ELEVEN_SECONDS = no_effect("throttled replication is always measured over eleven windows of a second")
 NO_DELAY = no_effect("nothing that a node starts needs to wait")
 
 WITH_CLIENT_METRICS = no_effect("arrives with client metrics")
-WITH_QUOTAS = no_effect("arrives with quotas")
 WITH_SHARE_GROUPS = no_effect("arrives with share groups")
 WITH_STREAMS_GROUPS = no_effect("arrives with streams groups")

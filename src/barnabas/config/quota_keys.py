@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Final
 
 from barnabas.config.declare import CLUSTER_WIDE, DOUBLE, INT, INT_MAX, LONG, LONG_MAX, at_least
-from barnabas.config.effects import WITH_QUOTAS
 from barnabas.config.keys import ConfigKey
 
 # Kafka's "no limit" for rates that are doubles is the greatest int.
@@ -25,7 +24,6 @@ _OF_CLIENTS = (
         LONG_MAX,
         "The most bytes a second that may be produced.",
         scope=CLUSTER_WIDE,
-        effect=WITH_QUOTAS,
     ),
     ConfigKey(
         "consumer_byte_rate",
@@ -33,7 +31,6 @@ _OF_CLIENTS = (
         LONG_MAX,
         "The most bytes a second that may be fetched.",
         scope=CLUSTER_WIDE,
-        effect=WITH_QUOTAS,
     ),
     ConfigKey(
         "request_percentage",
@@ -41,7 +38,6 @@ _OF_CLIENTS = (
         NO_LIMIT,
         "The most of one processor, in percent, that requests may use.",
         scope=CLUSTER_WIDE,
-        effect=WITH_QUOTAS,
     ),
     ConfigKey(
         "controller_mutation_rate",
@@ -49,7 +45,6 @@ _OF_CLIENTS = (
         NO_LIMIT,
         "The most partitions a second that may be created or deleted.",
         scope=CLUSTER_WIDE,
-        effect=WITH_QUOTAS,
     ),
 )
 _OF_ADDRESSES = (
@@ -60,7 +55,6 @@ _OF_ADDRESSES = (
         "The most connections a second that an address may open.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_QUOTAS,
     ),
 )
 

@@ -31,8 +31,13 @@ from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
 from barnabas.quorum.driver import NEWEST_VERSION, QuorumDriver
 from barnabas.security.principal import ANONYMOUS, Principal
+from barnabas.security.quotas.client_quotas import ClientQuotas
+from barnabas.security.quotas.mutation_quota import MutationQuota
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
+from barnabas.wire.messages.create_partitions import CreatePartitionsRequest
+from barnabas.wire.messages.create_topics import CreateTopicsRequest
+from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.wire.metadata_records import AbortTransactionRecord, MetadataRecord, NoOpRecord
@@ -53,12 +58,18 @@ RECORDS_PER_TURN = ITEMS_PER_SLICE
 _QUORUM_REQUESTS = (DescribeQuorumRequest, AddRaftVoterRequest, RemoveRaftVoterRequest)
 
 
+# From these versions on clients know the error for a topic that is over the quota (KIP-599). Older
+# ones get what they ask for, and wait afterwards.
+_STRICT_FROM = {CreateTopicsRequest: 6, DeleteTopicsRequest: 5, CreatePartitionsRequest: 3}
+
+
 class _Asked(NamedTuple):
     """A request that waits for its decision."""
 
     request: Any
     principal: Principal
     answer: Promise[Any]
+    mutations: MutationQuota | None
 
 
 class _Parked(NamedTuple):
@@ -70,8 +81,16 @@ class _Parked(NamedTuple):
 
 class ControllerDriver:
     def __init__(
-        self, controller: Controller, quorum: QuorumDriver, applier: MetadataApplier, clock: Clock, bootstrap: Sequence[MetadataRecord]
+        self,
+        controller: Controller,
+        quorum: QuorumDriver,
+        applier: MetadataApplier,
+        clock: Clock,
+        bootstrap: Sequence[MetadataRecord],
+        quotas: ClientQuotas | None = None,
     ) -> None:
+        """``quotas`` limit how fast clients create and delete partitions."""
+        self._quotas = quotas or ClientQuotas()
         self._controller = controller
         self._quorum = quorum
         self._applier = applier
@@ -133,7 +152,8 @@ class ControllerDriver:
     def submit(self, request: Any, caller: Caller | None = None) -> Promise[Any]:
         if isinstance(request, _QUORUM_REQUESTS):
             return self._quorum.serve(request, caller.version if caller is not None else NEWEST_VERSION)
-        asked = _Asked(request, ANONYMOUS if caller is None else caller.principal, Promise())
+        principal = ANONYMOUS if caller is None else caller.principal
+        asked = _Asked(request, principal, Promise(), self._mutation_quota(request, caller))
         if self.active:
             self._decide_in_turn(asked)
         elif self._elected_epoch != NOT_ELECTED and len(self._waiting) < WAITING_UNTIL_ACTIVE_MAX:
@@ -141,6 +161,15 @@ class ControllerDriver:
         else:
             _refuse(asked)
         return asked.answer
+
+    def _mutation_quota(self, request: Any, caller: Caller | None) -> MutationQuota | None:
+        strict_from = _STRICT_FROM.get(type(request))
+        if strict_from is None or caller is None or not self._quotas.in_force:
+            return None
+        now_ms = self._clock.monotonic_ms()
+        return self._quotas.mutation_quota(
+            caller.principal.name, caller.client_id or "", strict=caller.version >= strict_from, now_ms=now_ms
+        )
 
     def _decide_in_turn(self, asked: _Asked) -> None:
         if self._next_turn is None or isinstance(asked.request, BrokerHeartbeatRequest):
@@ -162,13 +191,18 @@ class ControllerDriver:
             self._next_turn = None
 
     def _decide(self, asked: _Asked) -> None:
+        mutations = asked.mutations
         outcome = self._controller.step(
             asked.request,
             next_offset=self._quorum.end_offset,
             now_ms=self._listening.now_ms(),
             wall_ms=self._clock.wall_ms(),
             principal=asked.principal,
+            mutations=mutations,
         )
+        if mutations is not None:
+            # The broker that forwarded the request makes its client wait.
+            outcome.response.throttle_time_ms = mutations.throttle_ms
         if outcome.kraft_version is not None:
             self._quorum.upgrade_kraft_version(outcome.kraft_version)
         if outcome.records:

@@ -47,6 +47,9 @@ def error_response(request: Any, code: ErrorCode, message: str | None = None, *,
         fields |= {"error_code": code}
         if "error_message" in fields:
             fields["error_message"] = message
+    if key == ApiKey.DESCRIBE_CLIENT_QUOTAS:
+        # Null and not empty, as in Kafka.
+        fields["entries"] = None
     # These responses carry the error twice: for the request, and for every partition in it.
     if key == ApiKey.ALTER_PARTITION_REASSIGNMENTS:
         asked = [(topic.name, [each.partition_index for each in topic.partitions]) for topic in request.topics]

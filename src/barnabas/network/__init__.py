@@ -5,6 +5,7 @@ Reading order:
 - ``listener``: a listening socket, its connections and the limits on them.
 - ``connection``: one accepted connection, which serves requests and keeps the order of responses.
 - ``caller``: the caller of one request: identity, address, listener, version.
+- ``request_meter``: the use of one request by a client that has quotas.
 - ``shortcut``: the port for recognising repeated requests of a connection without decoding them.
 - ``sender``: responses with file regions, sent by ``sendfile``.
 - ``peers``: clients of other nodes, with connecting and backing off.

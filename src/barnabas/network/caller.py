@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from barnabas.network.connection import Connection
+from barnabas.network.request_meter import RequestMeter
 from barnabas.security.principal import Principal
 
 
@@ -13,7 +14,7 @@ class Caller:
     both come from the connection.
     """
 
-    __slots__ = ("address", "api", "client_id", "connection", "correlation_id", "forwarded", "principal", "version")
+    __slots__ = ("address", "api", "client_id", "connection", "correlation_id", "forwarded", "meter", "principal", "version")
 
     def __init__(
         self,
@@ -25,6 +26,7 @@ class Caller:
         address: str | None = None,
         *,
         api: str = "",
+        meter: RequestMeter | None = None,
     ) -> None:
         """``api`` is the name of the request, for logs."""
         self.connection = connection
@@ -34,6 +36,9 @@ class Caller:
         self.client_id = client_id
         self.forwarded = principal is not None
         self.principal = connection.principal if principal is None else principal
+        # For a client with quotas, unless the request is forwarded: the broker that forwarded it
+        # limits the client.
+        self.meter = meter
         self.address = connection.peer_address[0] if address is None else address
 
     @property

@@ -17,6 +17,8 @@ it down:
 - :data:`REPLIES_WAITING_MAX` requests of one connection in flight;
 - :data:`UNSENT_BYTES_MAX` bytes of responses that the peer has not received.
 
+A client that is over its quota is not read from for a time either (:meth:`Connection.throttle`).
+
 One read may hold thousands of requests. Those that are over a limit, or did not get their turn
 within :data:`TURN_SECONDS_MAX`, are held back (:attr:`Connection._held`) while the others are
 served.
@@ -80,6 +82,8 @@ class Connection(asyncio.BufferedProtocol):
         self._reading = True
         self._paused_by_peer = False
         self._muted = False
+        self._throttled: asyncio.TimerHandle | None = None
+        self._throttled_until = 0.0
         self._heard = True  # since the last sweep for idle connections
         self._untaken_bytes = 0  # at the last sweep
         self.silent_since = self._loop.time()
@@ -113,6 +117,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._sender is not None:
             self._sender.close()
         self._transport = None
+        if self._throttled is not None:
+            self._throttled.cancel()
         for waiting in self._replies:
             waiting.then(_release)
             waiting.abandon()
@@ -196,6 +202,22 @@ class Connection(asyncio.BufferedProtocol):
         self._muted = False
         self._adjust_reading()
 
+    def throttle(self, seconds: float) -> None:
+        """Read nothing more for this long; responses leave meanwhile. Of several times the one that
+        ends last counts."""
+        until = self._loop.time() + seconds
+        if self._transport is None or until <= self._throttled_until:
+            return
+        if self._throttled is not None:
+            self._throttled.cancel()
+        self._throttled_until = until
+        self._throttled = self._loop.call_later(seconds, self._end_throttle)
+        self._adjust_reading()
+
+    def _end_throttle(self) -> None:
+        self._throttled = None
+        self._adjust_reading()
+
     def refuse(self, reason: str) -> None:
         """Close the connection of a peer that does not speak the protocol."""
         self._held.clear()
@@ -261,7 +283,9 @@ class Connection(asyncio.BufferedProtocol):
     def _has_room(self) -> bool:
         """Whether this peer may send more requests."""
         unsent = self._sender.unsent_bytes if self._sender is not None else 0
-        return not self._paused_by_peer and not self._muted and len(self._replies) <= REPLIES_WAITING_MAX and unsent <= UNSENT_BYTES_MAX
+        if self._paused_by_peer or self._muted or self._throttled is not None:
+            return False
+        return len(self._replies) <= REPLIES_WAITING_MAX and unsent <= UNSENT_BYTES_MAX
 
     def _adjust_reading(self) -> None:
         transport = self._transport

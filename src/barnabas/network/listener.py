@@ -6,6 +6,9 @@ differently:
 ==========================  =======================================================================
 ``max.connections``         it waits in the kernel's queue until another one is closed, as in Kafka
 ``max.connections.per.ip``  it is closed at once, as in Kafka
+rate of all connections     it is accepted and served later, and no other one is accepted meanwhile
+rate of its address         it is accepted, kept for up to a second and closed, so that its client
+                            does not come back at once
 descriptors of the process  it is closed at once, so that the client tries again, perhaps at
                             another node; `env.descriptors` bounds all listeners together
 ==========================  =======================================================================
@@ -27,6 +30,7 @@ from barnabas.env.descriptors import NONE_LEFT, Descriptors, descriptors
 from barnabas.network.client_address import client_address
 from barnabas.network.connection import Connection, ServeFrame
 from barnabas.network.sender import Duplicates
+from barnabas.security.quotas.connection_rates import ConnectionRates
 from barnabas.wire.frames import ReceiveBuffer
 
 if TYPE_CHECKING:
@@ -40,6 +44,9 @@ SAY_SECONDS = 60.0
 PAUSE_SECONDS = 0.1
 # From the connection to the end of the TLS handshake: two round trips and a signature.
 HANDSHAKE_SECONDS_MAX = 10.0
+# Connections of addresses that come too fast, kept open to slow them down. Further ones are closed
+# at once: each costs a descriptor.
+HELD_BACK_MAX = 100
 _NO_LIMIT = 2**31 - 1
 
 
@@ -100,6 +107,12 @@ class Listener:
         # Listeners of one node share one; see `OwnAddresses`.
         self.duplicates = Duplicates(budget)
         self.at_limit: Callable[[AtLimit], None] = lambda _: None
+        # Listeners of one node share them.
+        self.rates = ConnectionRates()
+        # Connections that wait because of a rate. They are served or closed when their time is
+        # over.
+        self._held_back: dict[socket.socket, asyncio.TimerHandle] = {}
+        self._slowed = False
         self._budget = budget
         # Connections that were accepted and not closed since, including those whose protocol the
         # loop has not created yet.
@@ -130,6 +143,7 @@ class Listener:
         self.bytes_out = 0
         self.connections_accepted = 0
         self.connections_refused = 0
+        self.connections_delayed = 0
 
     def start(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -146,13 +160,21 @@ class Listener:
         if self._started and self._socket.fileno() >= 0:
             self._accept_or_wait()
 
+    def forget_shortcuts(self) -> None:
+        """The next request of every connection is decoded, because something that shortcuts do not
+        look at has changed."""
+        for connection in self.connections:
+            connection.shortcut = None
+
     def _accept_or_wait(self) -> None:
-        wanted = self._counted < self.limits.connections_max
+        full = self._counted >= self.limits.connections_max
+        wanted = not full and not self._slowed
         if wanted and not self._accepting:
             self.loop.add_reader(self._socket.fileno(), self._accept)
         elif not wanted and self._accepting:
             self.loop.remove_reader(self._socket.fileno())
-            self._say_at_limit("max.connections", self.limits.connections_max, "New connections wait. Raise max.connections.")
+            if full:
+                self._say_at_limit("max.connections", self.limits.connections_max, "New connections wait. Raise max.connections.")
         self._accepting = wanted
 
     def _say_at_limit(self, limit: str, connections_max: int, advice: str) -> None:
@@ -177,7 +199,38 @@ class Listener:
                     # For example, the peer left while it waited.
                     self._report("", f"cannot accept a connection: {error.strerror}")
                 return
-            self._take(accepted, client_address(address[0]))
+            self._admit(accepted, client_address(address[0]))
+
+    def _admit(self, accepted: socket.socket, address: str) -> None:
+        """Take a connection, unless connections come too fast."""
+        now_ms = int(self.loop.time() * 1000)
+        refusal_ms = self.rates.refusal_ms(address, now_ms)
+        if refusal_ms:
+            self.connections_refused += 1
+            self.connections_delayed += 1
+            if len(self._held_back) >= HELD_BACK_MAX:
+                accepted.close()
+            else:
+                self._held_back[accepted] = self.loop.call_later(refusal_ms / 1000, self._close_held_back, accepted)
+            return
+        wait_ms = self.rates.wait_ms(self.name, now_ms, for_nodes=self.for_nodes)
+        if not wait_ms:
+            self._take(accepted, address)
+            return
+        self._slowed = True
+        self.connections_delayed += 1
+        self._held_back[accepted] = self.loop.call_later(wait_ms / 1000, self._take_held_back, accepted, address)
+        self._accept_or_wait()
+
+    def _close_held_back(self, accepted: socket.socket) -> None:
+        del self._held_back[accepted]
+        accepted.close()
+
+    def _take_held_back(self, accepted: socket.socket, address: str) -> None:
+        del self._held_back[accepted]
+        self._slowed = False
+        self._take(accepted, address)
+        self._accept_or_wait()
 
     def _take(self, accepted: socket.socket, address: str) -> None:
         if self._by_address[address] >= self.limits.allowed_from(address):
@@ -288,6 +341,10 @@ class Listener:
             self._sweep.cancel()
         if self._resume is not None:
             self._resume.cancel()
+        for accepted, timer in self._held_back.items():
+            timer.cancel()
+            accepted.close()
+        self._held_back.clear()
         if self._accepting:
             self.loop.remove_reader(self._socket.fileno())
             self._accepting = False

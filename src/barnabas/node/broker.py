@@ -42,6 +42,7 @@ from barnabas.replication.isr_reports import IsrReports
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.other_brokers import OtherBrokers
 from barnabas.replication.publisher import ReplicaPublisher
+from barnabas.security.quotas.client_quotas import ClientQuotas
 from barnabas.storage.found_logs import FoundLogs
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.tiered.remote_log import RemoteLog
@@ -64,6 +65,7 @@ class BrokerRole:
         quorum: QuorumDriver,
         peers: Peers,
         addresses: OwnAddresses,
+        quotas: ClientQuotas,
         *,
         previous_epoch: int,
     ) -> None:
@@ -129,6 +131,7 @@ class BrokerRole:
             internal_topics=internal_topics,
             remote_log=self._remote_log,
             directory_moves=self._moves,
+            client_quotas=quotas,
         )
 
     # -- making the parts --------------------------------------------------------------------------

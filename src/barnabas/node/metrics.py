@@ -14,8 +14,12 @@ from barnabas.metadata.applier import MetadataApplier
 from barnabas.network.listener import Listener
 from barnabas.quorum.driver import QuorumDriver
 from barnabas.replication.partition import Partition
+from barnabas.security.quotas.client_quotas import FETCHED, PRODUCED, REQUESTS
 from barnabas.telemetry import catalogue
 from barnabas.telemetry.metrics import Metrics
+
+# Clients choose their own client ids, so without a bound they could fill any page.
+QUOTA_SERIES_MAX = 1000
 
 _REPLICATION = (catalogue.REPLICATION_BYTES_IN, catalogue.REPLICATION_BYTES_OUT, catalogue.REPLICATION_FAILURES)
 
@@ -32,6 +36,7 @@ def register_readings(
         (catalogue.NETWORK_BYTES_OUT, lambda each: each.bytes_out),
         (catalogue.CONNECTIONS, lambda each: len(each.connections)),
         (catalogue.CONNECTIONS_ACCEPTED, lambda each: each.connections_accepted),
+        (catalogue.CONNECTIONS_DELAYED, lambda each: each.connections_delayed),
         (catalogue.CONNECTIONS_REFUSED, lambda each: each.connections_refused),
     ):
         metrics.reading(metric, lambda value=value: [((each.name,), value(each)) for each in listeners])  # type: ignore[misc]
@@ -70,10 +75,36 @@ def register_readings(
     metrics.reading(catalogue.FETCH_SESSIONS, lambda: [((), len(broker.fetch_sessions))])
     metrics.reading(catalogue.PRODUCERS, lambda: [((), sum(len(each.log.producers) for each in partitions()))])
     _register_coordinators(metrics, broker)
+    _register_quotas(metrics, broker)
     metrics.reading(catalogue.METADATA_OFFSET, lambda: [((), applier.image.provenance.offset)])
     metrics.reading(catalogue.CONTROLLER_ACTIVE, lambda: [((), int(quorum.leading))])
     metrics.reading(catalogue.BUILD_INFO, lambda: [(_BUILD, 1.0)])
     metrics.reading(catalogue.QUORUM_EPOCH, lambda: [((), quorum.epoch)])
+
+
+def _register_quotas(metrics: Metrics, broker: Broker) -> None:
+    quotas, now_ms = broker.client_quotas, broker.clock.monotonic_ms
+    for metric, kind in (
+        (catalogue.QUOTA_PRODUCED, PRODUCED),
+        (catalogue.QUOTA_FETCHED, FETCHED),
+        (catalogue.QUOTA_REQUEST_TIME, REQUESTS),
+    ):
+        metrics.reading(
+            metric,
+            lambda kind=kind: [(shared, rate.observe(now_ms())) for shared, rate in quotas.rates[kind].latest(QUOTA_SERIES_MAX)],  # type: ignore[misc]
+        )
+    metrics.reading(
+        catalogue.QUOTA_MUTATION_TOKENS,
+        lambda: [(shared, bucket.observe(now_ms())) for shared, bucket in quotas.buckets.latest(QUOTA_SERIES_MAX)],
+    )
+    metrics.reading(
+        catalogue.QUOTA_THROTTLE_SECONDS,
+        lambda: [
+            ((kind, *shared), waited.total_ms / 1000)
+            for kind, waits in quotas.waits.items()
+            for shared, waited in waits.latest(QUOTA_SERIES_MAX)
+        ],
+    )
 
 
 def _register_coordinators(metrics: Metrics, broker: Broker) -> None:

@@ -21,7 +21,7 @@ from barnabas.api.authentication import Authentication
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import BROKER_HANDLERS
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
-from barnabas.api.dispatch import Dispatch
+from barnabas.api.dispatch import EXEMPT_FROM_QUOTAS, Dispatch
 from barnabas.config.listeners import controller_listener_name, inter_broker_listener_name, security_protocols
 from barnabas.config.sasl import SaslSettings
 from barnabas.config.settings import BrokerSettings
@@ -52,6 +52,7 @@ from barnabas.node.group_lag import GroupLag
 from barnabas.node.metrics import register_readings
 from barnabas.node.pages import NodePages
 from barnabas.node.quorum_events import QuorumEvents
+from barnabas.node.quotas import QuotasPublisher, client_quotas, connection_rates
 from barnabas.node.readiness import JOINING, OPENING_LOGS, STOPPING, Readiness
 from barnabas.node.sasl import WITH_SASL, client_login, server_mechanisms
 from barnabas.node.sasl_services import SaslServices
@@ -68,6 +69,7 @@ from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
+from barnabas.wire.apis import ApiKey
 
 if TYPE_CHECKING:
     from barnabas.network.tls.client_tls import ClientTls
@@ -180,6 +182,9 @@ class Node:
             at_limit=self._connections_at_limit,
             listen=self._listen,
         )
+        quotas, rates = client_quotas(settings), connection_rates(settings)
+        for listener in addresses:
+            listener.rates = rates
         self._pages.open()
         directories = self._directories
         directories.open()
@@ -215,6 +220,7 @@ class Node:
             applier,
             self._clock,
             read_bootstrap(self._disk, directories.metadata_path),
+            quotas,
         )
         channel = ControllerChannel(
             self.node_id,
@@ -225,7 +231,7 @@ class Node:
             timeout_ms=settings.integer("controller.socket.timeout.ms"),
         )
         role = self._role = BrokerRole(
-            context, directories, found, applier, channel, quorum, to_brokers, addresses, previous_epoch=previous_epoch
+            context, directories, found, applier, channel, quorum, to_brokers, addresses, quotas, previous_epoch=previous_epoch
         )
         self.broker = role.broker
         certificates = NodeCertificates(settings, self.node_id, self.log, listeners=addresses.all, clients=self._client_tls)
@@ -234,6 +240,7 @@ class Node:
             AclPublisher(self.broker.access),
             ConnectionLimitsPublisher(addresses.all),
             certificates,
+            QuotasPublisher(quotas, rates, addresses.all, self.log, node_id=self.node_id),
             *(role.publishers if self._is_broker else []),
         ]
         snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
@@ -344,7 +351,9 @@ class Node:
         """A controller's listener forwards nothing: its clients want this controller, or the
         error that it is not the active one."""
         serve_clients = Dispatch(self.broker, BROKER_HANDLERS).serve
-        serve_controllers = Dispatch(replace(self.broker, controller=controller), CONTROLLER_HANDLERS).serve
+        # A fetch from a controller is a fetch of metadata, by a node.
+        exempt = EXEMPT_FROM_QUOTAS | {ApiKey.FETCH}
+        serve_controllers = Dispatch(replace(self.broker, controller=controller), CONTROLLER_HANDLERS, exempt).serve
         for listener in addresses:
             serve = serve_controllers if listener.for_controllers else serve_clients
             listener.serve = self._authenticated(listener, serve)

@@ -201,6 +201,14 @@ class FetchSessions:
         self._sessions[session_id] = self._sessions.pop(session_id)
         return FetchContext(session, list(session.partitions.values()), incremental=True)
 
+    def withdraw(self, fetch: FetchContext) -> int:
+        """The id of the session in a response that leaves out all partitions. A session that the
+        request opened is closed again, because its client must name its partitions once more."""
+        if fetch.session is None or fetch.incremental:
+            return fetch.session_id
+        self._sessions.pop(fetch.session.session_id, None)
+        return NO_SESSION
+
     def _open(self, named: list[FetchedPartition], *, uses_topic_ids: bool, now_ms: int) -> FetchSession | None:
         if len(self._sessions) >= self.slots:
             victim = self._victim(len(named), now_ms)

@@ -75,6 +75,9 @@ class _Connection:
         else:
             waiting.resolve(_sent(reply))
 
+    def throttle(self, seconds: float) -> None:
+        """Without effect: the nodes of a simulation have no quotas that apply to each other."""
+
     def close(self) -> None:
         while self._waiting:
             self._waiting.popleft().resolve(ErrorCode.NETWORK_EXCEPTION)
@@ -109,6 +112,7 @@ class SimulatedListener:
     ) -> None:
         """Nothing is encrypted here: TLS changes no decision of a node."""
         assert tls is None
+        self.tls = None
         self._network = network
         self._own = own
         self.name = name
@@ -117,10 +121,11 @@ class SimulatedListener:
         self.limits = limits
         self.apis = apis
         self.for_controllers = for_controllers
+        self.rates: Any = None
         self.serve: ServeFrame
         self.loop: asyncio.AbstractEventLoop
         self.connections: dict[tuple[str, int, str], Any] = {}
-        self.bytes_in = self.bytes_out = self.connections_accepted = self.connections_refused = 0
+        self.bytes_in = self.bytes_out = self.connections_accepted = self.connections_refused = self.connections_delayed = 0
         self._open = False
         # Requests without a response yet, with their times: the checker verifies that none is lost.
         self.unanswered: dict[Promise[Any], Unanswered] = {}
@@ -152,6 +157,10 @@ class SimulatedListener:
             self.unanswered[reply] = Unanswered(ApiKey(key).name, frame.connection[0], self.loop.time())
             reply.then(lambda _: self.unanswered.pop(reply))
         return reply
+
+    def forget_shortcuts(self) -> None:
+        for connection in self.connections.values():
+            connection.shortcut = None
 
     def change_limits(self, limits: ConnectionLimits) -> None:
         self.limits = limits

@@ -44,6 +44,13 @@ EXPIRED_CONNECTIONS_KILLED = Metric(
     "Connections closed because their client went on after its session, without authenticating again.",
     ("listener",),
 )
+CONNECTIONS_DELAYED = Metric(
+    "barnabas_connections_delayed_total",
+    _COUNTER,
+    "connections",
+    "Connections that waited because of max.connection.creation.rate, or were closed because of the quota of their address.",
+    ("listener",),
+)
 DESCRIPTORS_MAX = Metric(
     "barnabas_descriptors_max", _GAUGE, "descriptors", "Descriptors this process may have, for files, connections and everything else."
 )
@@ -56,6 +63,42 @@ FILES_EVICTED = Metric(
     _COUNTER,
     "files",
     "Files closed to stay below barnabas_files_open_max; they are opened again when needed.",
+)
+
+QUOTA_PRODUCED = Metric(
+    "barnabas_quota_produced_bytes_per_second",
+    _GAUGE,
+    "bytes",
+    "What clients with a producer_byte_rate produce, over the windows of the quota.",
+    ("user", "client_id"),
+)
+QUOTA_FETCHED = Metric(
+    "barnabas_quota_fetched_bytes_per_second",
+    _GAUGE,
+    "bytes",
+    "What clients with a consumer_byte_rate fetch, over the windows of the quota.",
+    ("user", "client_id"),
+)
+QUOTA_REQUEST_TIME = Metric(
+    "barnabas_quota_request_percent",
+    _GAUGE,
+    "percent",
+    "The share of one processor that clients with a request_percentage take, over the windows of the quota.",
+    ("user", "client_id"),
+)
+QUOTA_MUTATION_TOKENS = Metric(
+    "barnabas_quota_mutation_tokens",
+    _GAUGE,
+    "partitions",
+    "How many partitions clients with a controller_mutation_rate may create or delete at once; below 0 they must wait.",
+    ("user", "client_id"),
+)
+QUOTA_THROTTLE_SECONDS = Metric(
+    "barnabas_quota_throttle_seconds_total",
+    _COUNTER,
+    "seconds",
+    "How long clients over a quota had to wait, summed over their requests.",
+    ("quota", "user", "client_id"),
 )
 
 TOPIC_BYTES_IN = Metric("barnabas_topic_bytes_in_total", _COUNTER, "bytes", "Bytes of record batches appended for producers.", ("topic",))

@@ -41,6 +41,12 @@ The series of a group move with its coordinator, so sum over all nodes: `sum by 
 The seconds are missing for a record that is in remote storage only.
 """
 
+_QUOTAS: Final = """\
+A series belongs to the clients that share a quota: an empty `user` or `client_id` stands for all of them.
+Only clients with a quota are measured, and each metric shows the 1,000 entities that were used last.
+Tokens are those of the active controller.
+"""
+
 _ERRORS: Final = """\
 A response without an error adds nothing, and a response about many partitions may add several errors.
 Some are part of normal life: `UNKNOWN_TOPIC_OR_PARTITION` while a topic is being created, `NOT_LEADER_OR_FOLLOWER` after an election, \
@@ -51,6 +57,7 @@ Some are part of normal life: `UNKNOWN_TOPIC_OR_PARTITION` while a topic is bein
 _SECTIONS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("Requests", ("request", "response"), _ERRORS),
     ("Network and files", ("network", "connections", "expired_connections", "authentications", "descriptors", "files"), ""),
+    ("Quotas", ("quota",), _QUOTAS),
     ("Topics", ("topic_",), ""),
     ("Partitions and replication", ("partitions", "isr", "replica", "replication", "fetch_sessions", "producers"), ""),
     ("Log directories", ("log_", "stray", "retention"), ""),

@@ -112,6 +112,21 @@ def of_topics(value: Any) -> Any:
     return by("name", "topic_id")([each if isinstance(each.get("topic_id", ""), str) else each | {"topic_id": ""} for each in value])
 
 
+def of_quotas(value: Any) -> Any:
+    """Entities by their names; Kafka lists them, their parts and their values in the order of hash
+    maps."""
+    if value is None:
+        return None
+    found = Keyed()
+    for each in value:
+        parts = sorted(each["entity"], key=lambda part: str(part["entity_type"]))
+        # As text, because a value that is not a number does not even equal itself.
+        values = sorted(f"{one['key']}={one['value']}" for one in each["values"]) if "values" in each else None
+        name = " ".join(f"{part['entity_type']}={part['entity_name']!r}" for part in parts)
+        found[name] = each | {"entity": parts} | ({} if values is None else {"values": values})
+    return found
+
+
 of_resources = by("resource_type", "resource_name")
 
 INTENDED = (
@@ -143,6 +158,8 @@ INTENDED = (
     Rule("InitProducerId", "producer_id", producer, "each hands out its own ids"),
     Rule("AlterConfigs", "responses", of_resources, "Kafka's controller answers in the order of a hash map"),
     Rule("IncrementalAlterConfigs", "responses", of_resources, "Kafka's controller answers in the order of a hash map"),
+    Rule("AlterClientQuotas", "entries", of_quotas, "see of_quotas()"),
+    Rule("DescribeClientQuotas", "entries", of_quotas, "see of_quotas()"),
     Rule("DescribeGroups", "groups", by("group_id"), "Kafka answers in the order in which its threads get to it"),
     Rule("DescribeGroups", "groups[].members", by("member_id"), "Kafka answers in the order of a hash map"),
     Rule("DeleteGroups", "results", by("group_id"), "Kafka answers in the order in which its threads get to it"),

@@ -18,6 +18,7 @@ from barnabas.network.connection import REPLIES_WAITING_MAX, Connection
 from barnabas.network.listener import ConnectionLimits, Listener
 from barnabas.wire.frames import OutFrame
 from barnabas.wire.tagged_fields import MalformedMessage
+from tests.waiting import until
 
 _LENGTH = struct.Struct(">i")
 
@@ -279,3 +280,60 @@ def test_earlier_requests_are_served_before_an_invalid_length_ends_the_stream(se
 def test_received_and_sent_bytes_are_counted(served: Served) -> None:
     served.receive(framed(b"12345"))
     assert (served.listener.bytes_in, served.listener.bytes_out) == (9, len(b"answer 1") + 4)
+
+
+# -- throttling
+
+
+FOR_EVER_SECONDS = 1000.0
+
+
+def test_a_throttled_connection_reads_nothing_and_sends_its_responses(served: Served) -> None:
+    late: Promise[Any] = Promise()
+    served.replies[b"a"] = late
+    served.receive(framed(b"a"))
+    served.connection.throttle(FOR_EVER_SECONDS)
+    assert not served.transport.reading
+    late.resolve(answer(1))
+    assert served.answers() == [b"answer 1"]
+    assert not served.transport.reading
+
+
+def test_requests_that_arrived_with_a_throttled_one_wait_as_well(served: Served) -> None:
+    def serve(connection: Connection, frame: memoryview) -> Any:
+        connection.throttle(FOR_EVER_SECONDS)
+        return answer(len(frame))
+
+    served.connection.serve_with(serve, request_bytes_max=1000)
+    served.receive(framed(b"a") + framed(b"bb"))
+    served.turn()
+    assert served.answers() == [b"answer 1"]
+
+
+def test_of_two_throttles_the_one_that_ends_last_counts(served: Served) -> None:
+    served.connection.throttle(FOR_EVER_SECONDS)
+    served.connection.throttle(0.0)
+    served.turn()
+    served.turn()
+    assert not served.transport.reading
+
+
+def test_reading_continues_when_the_throttle_ends(served: Served) -> None:
+    served.connection.throttle(0.0)
+    assert not served.transport.reading
+
+    def is_read() -> bool:
+        served.turn()
+        return served.transport.reading
+
+    until(is_read, "the connection is read again")
+
+
+def test_a_connection_that_is_lost_leaves_no_timer_behind(served: Served) -> None:
+    served.connection.throttle(FOR_EVER_SECONDS)
+    timer = served.connection._throttled
+    assert timer is not None
+    served.connection.connection_lost(None)
+    assert timer.cancelled()
+    served.connection.throttle(FOR_EVER_SECONDS)
+    assert served.connection._throttled is timer

@@ -20,6 +20,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.connection import Connection
 from barnabas.security.principal import ANONYMOUS
+from barnabas.security.quotas.client_quotas import ClientQuotas
 from barnabas.telemetry.metrics import Metrics
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.compiler import decode, encoder
@@ -58,6 +59,7 @@ class Client:
             metadata=metadata,
             access=OPEN_ACCESS,
             metrics=Metrics(),
+            client_quotas=ClientQuotas(),
             log=SimpleNamespace(error=lambda *_, **__: None),
         )
         self.image = after(TOPICS)

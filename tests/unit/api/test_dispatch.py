@@ -12,6 +12,7 @@ from barnabas.api.dispatch import Dispatch
 from barnabas.model.promise import Promise
 from barnabas.network.connection import Connection
 from barnabas.security.principal import ANONYMOUS
+from barnabas.security.quotas.client_quotas import ClientQuotas
 from barnabas.telemetry.metrics import Metrics
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -26,7 +27,9 @@ class Node:
     def __init__(self, response: Any) -> None:
         self.logged: list[str] = []
         self.closed = False
-        broker = SimpleNamespace(metrics=Metrics(), log=SimpleNamespace(error=lambda event, **_: self.logged.append(event)))
+        broker = SimpleNamespace(
+            client_quotas=ClientQuotas(), metrics=Metrics(), log=SimpleNamespace(error=lambda event, **_: self.logged.append(event))
+        )
         self._connection = SimpleNamespace(shortcut=None, peer_address=("", 0), principal=ANONYMOUS, close=self._close)
         self._dispatch = Dispatch(cast(Broker, broker), {ApiKey.HEARTBEAT: lambda *_: response})
 

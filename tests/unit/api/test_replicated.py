@@ -77,7 +77,7 @@ class Server:
         )
 
     def context(self, version: int) -> Any:
-        return SimpleNamespace(version=version, client_id="c", listener="X", connection=SimpleNamespace(close=lambda: None))
+        return SimpleNamespace(version=version, client_id="c", meter=None, listener="X", connection=SimpleNamespace(close=lambda: None))
 
     def produce(self, *, acks: int = -1, topic_id: Uuid = TOPIC_ID) -> Any:
         request = ProduceRequest(

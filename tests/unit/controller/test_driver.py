@@ -55,7 +55,9 @@ class Decides:
         self.heard_ms = now_ms
         return ()
 
-    def step(self, request: object, *, next_offset: int, now_ms: int, wall_ms: int, principal: Principal) -> Outcome:
+    def step(
+        self, request: object, *, next_offset: int, now_ms: int, wall_ms: int, principal: Principal, mutations: object = None
+    ) -> Outcome:
         if isinstance(request, BrokerHeartbeatRequest):
             self.heard_ms = now_ms
             return Outcome("alive")

@@ -14,6 +14,8 @@ Behaviour:
 - followers read to the log end. The fetch offset of a follower acknowledges everything below it,
   which moves the high watermark. UNKNOWN_LEADER_EPOCH for a broker that is not one of the replicas,
   NOT_LEADER_OR_FOLLOWER for one that has restarted since;
+- a consumer that is over its quota gets a response without partitions, and asks again for the same
+  after its wait. With a quota, ``max_bytes`` is at most what the quota allows after a long pause;
 - replicas that are being moved and are out of sync share ``leader.replication.throttled.rate``;
 - a reader that is beyond the end of its last epoch gets that end as a diverging epoch, and
   truncates its log;
@@ -65,6 +67,10 @@ _TOPIC_ID_VERSION_MIN = 13
 _REPLICA_STATE_VERSION_MIN = 15
 _HINTS_VERSION_MIN = 16
 
+# The size of a partition in a response, without its records. Quotas count it, and the exact size,
+# which depends on the version, makes no difference to a rate.
+_PARTITION_BYTES = 40
+
 # Shared defaults: building three structs for every partition would cost more than the rest of the
 # response.
 _NO_DIVERGENCE = default_struct(EpochEndOffset)
@@ -103,6 +109,12 @@ def handle(broker: Broker, caller: Caller, request: FetchRequest) -> Answer[Fetc
     if isinstance(fetch, ErrorCode):
         return FetchResponse(throttle_time_ms=0, error_code=fetch, session_id=0, responses=[])
     reader = _Follower(broker, caller, request) if _replica_id(caller, request) >= 0 else _Consumer(broker, caller, request)
+    if caller.meter is not None:
+        # A client that only names itself a follower may read nothing, and is not exempt.
+        caller.meter.exempt = reader.follower and reader.may_read("")
+        if not reader.follower:
+            request.max_bytes = min(request.max_bytes, caller.meter.fetch_bytes_max())
+            request.min_bytes = min(request.min_bytes, request.max_bytes)
     reads, size, urgent, remote = _read_all(broker, fetch, request, reader, by_id=by_id)
     if remote:
         return _read_remotely(broker, caller, fetch, reads, remote, reader, by_id=by_id)
@@ -399,6 +411,8 @@ def _wait(
 def _respond(
     broker: Broker, caller: Caller, fetch: FetchContext, reads: Reads, reader: _Consumer | _Follower, *, by_id: bool
 ) -> FetchResponse:
+    if caller.meter is not None and not reader.follower and not caller.meter.fetched(_size(reads)):
+        return _withheld(broker, fetch, reads)
     responses: list[FetchableTopicResponse] = []
     served = []
     hints: LeaderHints | None = None
@@ -451,3 +465,17 @@ def _respond(
             NodeEndpoint(node_id=each.node_id, host=each.host, port=each.port, rack=each.rack) for each in hints.addresses()
         ]
     return response
+
+
+def _size(reads: Reads) -> int:
+    """Of a response, for quotas."""
+    return sum(_PARTITION_BYTES + read.size_bytes for _, read in reads if read.size_bytes or read.error)
+
+
+def _withheld(broker: Broker, fetch: FetchContext, reads: Reads) -> FetchResponse:
+    """The response to a consumer that is over its quota. The dispatcher adds the wait."""
+    for _, read in reads:
+        if read.region is not None:
+            read.region.release()
+    session_id = broker.fetch_sessions.withdraw(fetch)
+    return FetchResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, session_id=session_id, responses=[])

@@ -93,6 +93,8 @@ def _create(
     def respond() -> None:
         if not answer.done:
             errors = {name: created.value for name, created in creations.items() if created.done and created.value}
+            if caller.meter is not None:
+                caller.meter.mutated(_created_partitions(broker, [name for name in missing if name not in errors]))
             answer.resolve(_respond(broker, caller, request, {**refused, **errors}))
 
     alarm = broker.loop.call_later(CREATION_WAIT_SECONDS_MAX, respond)
@@ -103,6 +105,12 @@ def _create(
 
     all_of(list(creations.values())).then(created)
     return answer
+
+
+def _created_partitions(broker: Broker, names: Sequence[str]) -> int:
+    """Of topics that were missing and are there now."""
+    topics = broker.metadata.image.topics.by_name
+    return sum(len(topics[name].partitions) for name in names if name in topics)
 
 
 class _ClusterView(NamedTuple):

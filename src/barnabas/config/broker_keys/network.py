@@ -7,7 +7,7 @@ for one listener, as ``listener.name.<listener>.<key>``.
 from __future__ import annotations
 
 from barnabas.config.declare import CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, PER_BROKER, STRING, ConfigKey, at_least, list_of, no_effect
-from barnabas.config.effects import ONE_EVENT_LOOP, WITH_QUOTAS
+from barnabas.config.effects import ONE_EVENT_LOOP
 
 KEYS = (
     ConfigKey(
@@ -95,7 +95,6 @@ KEYS = (
         "How many new connections a second this node accepts, or one listener when set with its prefix.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_QUOTAS,
     ),
     ConfigKey("connections.max.idle.ms", LONG, 600_000, "After how long without a request a connection is closed."),
     ConfigKey(

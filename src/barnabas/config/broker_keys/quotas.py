@@ -7,7 +7,7 @@ The throttles are broker settings that exist only at run time: Kafka ignores the
 from __future__ import annotations
 
 from barnabas.config.declare import CLASS, CLUSTER_WIDE, INT, LONG, LONG_MAX, ConfigKey, at_least, refused
-from barnabas.config.effects import WITH_QUOTAS
+from barnabas.config.effects import MEASURED_OVER_ELEVEN_SECONDS
 
 KEYS = (
     ConfigKey(
@@ -23,16 +23,14 @@ KEYS = (
         11,
         "How many windows the measurement of a client's rate spans.",
         valid=at_least(1),
-        effect=WITH_QUOTAS,
     ),
-    ConfigKey("quota.window.size.seconds", INT, 1, "How long each window of a client's rate is.", valid=at_least(1), effect=WITH_QUOTAS),
+    ConfigKey("quota.window.size.seconds", INT, 1, "How long each window of a client's rate is.", valid=at_least(1)),
     ConfigKey(
         "controller.quota.window.num",
         INT,
         11,
         "How many windows the measurement of topic changes spans.",
         valid=at_least(1),
-        effect=WITH_QUOTAS,
     ),
     ConfigKey(
         "controller.quota.window.size.seconds",
@@ -40,7 +38,6 @@ KEYS = (
         1,
         "How long each window of topic changes is.",
         valid=at_least(1),
-        effect=WITH_QUOTAS,
     ),
     ConfigKey(
         "replication.quota.window.num",
@@ -48,7 +45,7 @@ KEYS = (
         11,
         "How many windows the measurement of throttled replication spans.",
         valid=at_least(1),
-        effect=WITH_QUOTAS,
+        effect=MEASURED_OVER_ELEVEN_SECONDS,
     ),
     ConfigKey(
         "replication.quota.window.size.seconds",
@@ -56,7 +53,7 @@ KEYS = (
         1,
         "How long each window of throttled replication is.",
         valid=at_least(1),
-        effect=WITH_QUOTAS,
+        effect=MEASURED_OVER_ELEVEN_SECONDS,
     ),
     ConfigKey(
         "alter.log.dirs.replication.quota.window.num",

@@ -58,7 +58,7 @@ _KEYS: Mapping[int, Mapping[str, ConfigKey]] = {
 _FIXED_WHILE_RUNNING = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
 
 # Of the settings of one listener, these reach the listener while it runs.
-_OF_RUNNING_LISTENERS = frozenset(key.name for key in security_tls.KEYS)
+_OF_RUNNING_LISTENERS = frozenset({"max.connection.creation.rate", *(key.name for key in security_tls.KEYS)})
 
 
 def incremental_alter_configs(

@@ -24,6 +24,7 @@ from barnabas.controller.core.bootstrap import first_records
 from barnabas.controller.core.broker_sessions import BrokerSessions
 from barnabas.controller.core.brokers import register_broker, register_controller, unregister_broker
 from barnabas.controller.core.chores import Chores
+from barnabas.controller.core.client_quotas import alter_client_quotas
 from barnabas.controller.core.configs import alter_configs, incremental_alter_configs
 from barnabas.controller.core.delegation_tokens import (
     Tokens,
@@ -47,7 +48,9 @@ from barnabas.metadata.loader import Loader
 from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.model.ids import NodeId
 from barnabas.security.principal import ANONYMOUS, Principal
+from barnabas.security.quotas.mutation_quota import MutationQuota
 from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from barnabas.wire.messages.alter_client_quotas import AlterClientQuotasRequest
 from barnabas.wire.messages.alter_configs import AlterConfigsRequest
 from barnabas.wire.messages.alter_partition import AlterPartitionRequest
 from barnabas.wire.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
@@ -119,10 +122,20 @@ class Controller:
         self._advance(records, next_offset)
         return records
 
-    def step(self, request: Any, *, next_offset: int, now_ms: int, wall_ms: int, principal: Principal = ANONYMOUS) -> Outcome:
+    def step(
+        self,
+        request: Any,
+        *,
+        next_offset: int,
+        now_ms: int,
+        wall_ms: int,
+        principal: Principal = ANONYMOUS,
+        mutations: MutationQuota | None = None,
+    ) -> Outcome:
         """Decide a request of ``principal``; the first of its records gets the offset
-        ``next_offset`` of the log."""
-        outcome = self._decide(request, next_offset, now_ms, wall_ms, principal)
+        ``next_offset`` of the log. ``mutations`` is the quota of the client for creating and
+        deleting partitions, if it has one."""
+        outcome = self._decide(request, next_offset, now_ms, wall_ms, principal, mutations)
         if outcome.records:
             self._advance(outcome.records, next_offset)
             self._chores.notice(outcome.records, now_ms=now_ms)
@@ -171,7 +184,9 @@ class Controller:
             self._effective = EffectiveConfigs(self._settings, self.image.configs, self._node_id)
         return self._effective
 
-    def _decide(self, request: Any, next_offset: int, now_ms: int, wall_ms: int, principal: Principal) -> Outcome:
+    def _decide(
+        self, request: Any, next_offset: int, now_ms: int, wall_ms: int, principal: Principal, mutations: MutationQuota | None
+    ) -> Outcome:
         image = self.image
         match request:
             case BrokerHeartbeatRequest():
@@ -187,11 +202,11 @@ class Controller:
             case ControllerRegistrationRequest():
                 return register_controller(request)
             case CreateTopicsRequest():
-                return create_topics(image, self._configs(), self._entropy, request)
+                return create_topics(image, self._configs(), self._entropy, request, mutations)
             case DeleteTopicsRequest():
-                return delete_topics(image, self._configs(), request)
+                return delete_topics(image, self._configs(), request, mutations)
             case CreatePartitionsRequest():
-                return create_partitions(image, self._entropy, request)
+                return create_partitions(image, self._entropy, request, mutations)
             case ElectLeadersRequest():
                 return elect_leaders(self._partitions(), request)
             case AlterPartitionReassignmentsRequest():
@@ -216,6 +231,8 @@ class Controller:
                 return renew_delegation_token(image, self._tokens, request, principal=principal, wall_ms=wall_ms)
             case ExpireDelegationTokenRequest():
                 return expire_delegation_token(image, self._tokens, request, principal=principal, wall_ms=wall_ms)
+            case AlterClientQuotasRequest():
+                return alter_client_quotas(image, request)
             case AllocateProducerIdsRequest():
                 return allocate_producer_ids(image, request)
             case AssignReplicasToDirsRequest():

@@ -20,6 +20,7 @@ from barnabas.metadata.topics import PartitionImage, TopicImage
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import METADATA_TOPIC, ZERO_UUID, Uuid
 from barnabas.model.topic_names import collision_key, why_illegal
+from barnabas.security.quotas.mutation_quota import MutationQuota
 from barnabas.wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -41,7 +42,13 @@ PARTITIONS_PER_REQUEST_MAX = 10_000
 _UNSET = -1
 
 
-def create_topics(image: MetadataImage, effective: EffectiveConfigs, entropy: Entropy, request: CreateTopicsRequest) -> Outcome:
+def create_topics(
+    image: MetadataImage,
+    effective: EffectiveConfigs,
+    entropy: Entropy,
+    request: CreateTopicsRequest,
+    mutations: MutationQuota | None = None,
+) -> Outcome:
     records: list[MetadataRecord] = []
     results = []
     named = Counter(topic.name for topic in request.topics)
@@ -65,6 +72,7 @@ def create_topics(image: MetadataImage, effective: EffectiveConfigs, entropy: En
             configs = _checked_configs(topic, effective)
             assignments = _assignments(topic, image, effective, entropy)
             partitions = _new_partitions(image, assignments, by_hand=bool(topic.assignments))
+            _pay(mutations, len(partitions))
         except KafkaError as refused:
             results.append(_refused_topic(topic.name, refused))
             continue
@@ -78,6 +86,13 @@ def create_topics(image: MetadataImage, effective: EffectiveConfigs, entropy: En
         results.append(_made_topic(made, effective, configs))
     results.extend(_refused_topic(name, refused) for name, refused in always_refused.items() if refused is not None)
     return Outcome(CreateTopicsResponse(throttle_time_ms=0, topics=results), records)
+
+
+def _pay(mutations: MutationQuota | None, partitions: int) -> None:
+    """The last of all checks, because a client does not pay for what is refused anyway. It pays
+    also when it only validates, as in Kafka."""
+    if mutations is not None:
+        mutations.take(partitions)
 
 
 def _partitions_wanted(request: CreateTopicsRequest, effective: EffectiveConfigs) -> int:
@@ -221,7 +236,9 @@ def _made_topic(made: TopicImage, effective: EffectiveConfigs, configs: dict[str
     )
 
 
-def delete_topics(image: MetadataImage, effective: EffectiveConfigs, request: DeleteTopicsRequest) -> Outcome:
+def delete_topics(
+    image: MetadataImage, effective: EffectiveConfigs, request: DeleteTopicsRequest, mutations: MutationQuota | None = None
+) -> Outcome:
     """Serves both ways of naming topics: names alone before version 6, names or ids from then
     on."""
     asked = list(request.topics) + [DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in request.topic_names]
@@ -245,6 +262,7 @@ def delete_topics(image: MetadataImage, effective: EffectiveConfigs, request: De
                     continue
                 topic_id = topic.topic_id
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "The provided topic name maps to an ID that was already supplied.")
+            _pay(mutations, len(topic.partitions))
         except KafkaError as refused:
             results.append(DeletableTopicResult(name=name, topic_id=topic_id, error_code=refused.code, error_message=refused.message))
             continue
@@ -269,7 +287,9 @@ def _named_topic(image: MetadataImage, name: str | None, topic_id: Uuid) -> Topi
     return topic
 
 
-def create_partitions(image: MetadataImage, entropy: Entropy, request: CreatePartitionsRequest) -> Outcome:
+def create_partitions(
+    image: MetadataImage, entropy: Entropy, request: CreatePartitionsRequest, mutations: MutationQuota | None = None
+) -> Outcome:
     records: list[MetadataRecord] = []
     results = []
     times = Counter(topic.name for topic in request.topics)
@@ -283,6 +303,7 @@ def create_partitions(image: MetadataImage, entropy: Entropy, request: CreatePar
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             added = _added_assignments(image, entropy, topic, asked, budget)
             partitions = _new_partitions(image, added, by_hand=asked.assignments is not None)
+            _pay(mutations, len(partitions))
         except KafkaError as refused:
             results.append(CreatePartitionsTopicResult(name=asked.name, error_code=refused.code, error_message=refused.message))
             continue

@@ -7,11 +7,13 @@ each user.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 USER = "user"
 CLIENT_ID = "client-id"
+IP = "ip"
 
 # A set of (type, name); the name None stands for the default entity.
 Entity: TypeAlias = frozenset[tuple[str, str | None]]
@@ -27,8 +29,15 @@ class Limit(NamedTuple):
 
 class QuotaTable:
     def __init__(self, by_entity: Mapping[Entity, Mapping[str, float]]) -> None:
-        self._by_entity = by_entity
-        self._keys = frozenset(key for values in by_entity.values() for key in values)
+        # Old controllers accept a quota that is not a number, and it limits nothing.
+        self._by_entity = {
+            entity: {key: value for key, value in values.items() if not math.isnan(value)} for entity, values in by_entity.items()
+        }
+        self._keys = frozenset(key for values in self._by_entity.values() for key in values)
+
+    def has(self, key: str) -> bool:
+        """Whether any entity has a value for this key."""
+        return key in self._keys
 
     def limit(self, key: str, user: str, client_id: str) -> Limit | None:
         """None if nothing limits this client."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from barnabas.security.quotas.windowed_rate import Windows
+from barnabas.security.quotas.windowed_rate import WAIT_MS_MAX, Windows
 
 
 class TokenBucket:
@@ -18,8 +18,7 @@ class TokenBucket:
         self._windows = windows
         self._per_second = per_second
         self._tokens = 0.0
-        # A new bucket is full at its first use.
-        self._last_ms = 0
+        self._last_ms: int | None = None
 
     def set_rate(self, per_second: float) -> None:
         self._per_second = per_second
@@ -28,6 +27,10 @@ class TokenBucket:
         self._refill(now_ms)
         return self._tokens
 
+    def observe(self, now_ms: int) -> float:
+        """The same number without any change, for readers on other threads."""
+        return self._filled(now_ms)
+
     def take(self, count: float, now_ms: int) -> None:
         self._refill(now_ms)
         self._tokens = min(self._burst, self._tokens - count)
@@ -35,12 +38,23 @@ class TokenBucket:
     def delay_ms(self, now_ms: int) -> int:
         """How long until the debt is paid; 0 without debt."""
         tokens = self.tokens(now_ms)
-        return 0 if tokens >= 0 else math.floor(-tokens / self._per_second * 1000 + 0.5)
+        if not tokens < 0:
+            return 0
+        if self._per_second <= 0:
+            # A rate of nothing, which only an old controller accepts: no wait is long enough.
+            return self._windows.span_ms
+        return math.floor(min(WAIT_MS_MAX, -tokens / self._per_second * 1000 + 0.5))
 
     @property
     def _burst(self) -> float:
         return self._windows.span_ms / 1000 * self._per_second
 
     def _refill(self, now_ms: int) -> None:
-        self._tokens = min(self._burst, self._tokens + self._per_second * (now_ms - self._last_ms) / 1000)
+        self._tokens = self._filled(now_ms)
         self._last_ms = now_ms
+
+    def _filled(self, now_ms: int) -> float:
+        if self._last_ms is None:
+            # A new bucket is full.
+            return self._burst
+        return min(self._burst, self._tokens + self._per_second * (now_ms - self._last_ms) / 1000)

@@ -10,6 +10,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+# The largest number that a response can carry: 24 days. A large request to a tiny quota would have
+# to wait longer.
+WAIT_MS_MAX = 2**31 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Windows:
@@ -51,12 +55,21 @@ class WindowedRate:
         span_ms = self.span_ms(now_ms)
         return sum(each.value for each in self._samples) / span_ms * 1000
 
+    def observe(self, now_ms: int) -> float:
+        """The same rate without any change, for readers on other threads."""
+        windows = self._windows
+        live = [each for each in list(self._samples) if now_ms - each.last_event_ms < windows.span_ms]
+        span_ms = self._span_ms(now_ms - min((each.start_ms for each in live), default=now_ms))
+        return sum(each.value for each in live) / span_ms * 1000
+
     def span_ms(self, now_ms: int) -> int:
         """The time that the rate is taken over: the age of the oldest sample, and never less than
         all windows but one and the part of the current one."""
         self._purge(now_ms)
+        return self._span_ms(now_ms - min((each.start_ms for each in self._samples), default=now_ms))
+
+    def _span_ms(self, elapsed: int) -> int:
         windows = self._windows
-        elapsed = now_ms - min((each.start_ms for each in self._samples), default=now_ms)
         missing = max(0, windows.samples - 1 - elapsed // windows.size_ms)
         return max(1, elapsed + missing * windows.size_ms)
 
@@ -85,7 +98,10 @@ def delay_ms(rate: WindowedRate, quota: float, now_ms: int) -> int:
     """How long to wait until the rate is within the quota again, if nothing more comes; 0 if it is
     now."""
     value = rate.per_second(now_ms)
-    if value <= quota:
+    if not value > quota:
         return 0
+    if quota <= 0:
+        # A quota of nothing, which only an old controller accepts: no wait is long enough.
+        return rate.span_ms(now_ms)
     # Java's rounding: a half goes up.
-    return math.floor((value - quota) / quota * rate.span_ms(now_ms) + 0.5)
+    return math.floor(min(WAIT_MS_MAX, (value - quota) / quota * rate.span_ms(now_ms) + 0.5))
