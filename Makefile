@@ -26,7 +26,7 @@ test-cores: $(STAMP)
 test-pipelines: $(STAMP)
 	$(PYTEST) -m "not soak" tests/pipelines
 
-test-conformance: $(STAMP) kafka-jars kcat
+test-conformance: $(STAMP) kafka-jars kcat kerberos
 	$(PYTEST) -m "not soak" tests/conformance
 
 test-nodes: $(STAMP) kafka-jars
@@ -97,7 +97,7 @@ kcat:
 	  || echo "kcat is missing, so comparisons with it are skipped (as root: apt-get install kcat)."
 
 # A Kerberos KDC and the library of the extra [kerberos], for the tests of GSSAPI. They are skipped
-# without them, so no other target needs this one.
+# without them.
 kerberos: $(STAMP)
 	@command -v krb5kdc >/dev/null || [ -x /usr/sbin/krb5kdc ] \
 	  || { [ "$$(id -u)" = 0 ] && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq krb5-kdc krb5-admin-server krb5-user libkrb5-dev >/dev/null 2>&1; } \
