@@ -31,10 +31,13 @@ _BY_ITEM: dict[ApiKey, _Outcomes] = {
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: ("results", lambda request: ({"user": user} for user in _users(request))),
 }
 
+# From this version on a Fetch response has an error code of its own that clients look at.
+_FETCH_VERSION_WITH_ERROR = 13
+
 
 def error_response(request: Any, code: ErrorCode, message: str | None = None, *, version: int | None = None) -> Any:
-    """``version`` is the version in which the response is sent, where it is known: ElectLeaders has
-    an error code of its own only from version 1 on."""
+    """``version`` is the version in which the response is sent, where it is known: the
+    responses of ElectLeaders and Fetch have an error code of their own only in later versions."""
     key = declaration_of(type(request)).key
     assert key is not None
     response = messages(ApiKey(key))[1]
@@ -50,16 +53,31 @@ def error_response(request: Any, code: ErrorCode, message: str | None = None, *,
     if key == ApiKey.DESCRIBE_CLIENT_QUOTAS:
         # Null and not empty, as in Kafka.
         fields["entries"] = None
-    # These responses carry the error twice: for the request, and for every partition in it.
+    outcome = {"error_code": code, "error_message": message}
+    # These responses carry the error twice: for the request, and for every item in it.
     if key == ApiKey.ALTER_PARTITION_REASSIGNMENTS:
         asked = [(topic.name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
-        fields["responses"] = _by_partition(response, "responses", "name", "partitions", "partition_index", asked, code, message)
+        fields["responses"] = _by_partition(response, "responses", "name", "partitions", "partition_index", asked, **outcome)
     elif key == ApiKey.ELECT_LEADERS:
         asked = [(topic.topic, topic.partitions) for topic in request.topic_partitions or ()]
         name = "replica_election_results"
-        fields[name] = _by_partition(response, name, "topic", "partition_result", "partition_id", asked, code, message)
+        fields[name] = _by_partition(response, name, "topic", "partition_result", "partition_id", asked, **outcome)
         if version == 0:
             fields["error_code"] = ErrorCode.NONE
+    elif key == ApiKey.LIST_PARTITION_REASSIGNMENTS:
+        asked = [(topic.name, topic.partition_indexes) for topic in request.topics or ()]
+        fields["topics"] = _by_partition(response, "topics", "name", "partitions", "partition_index", asked)
+    elif key == ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS:
+        fields["error_message"] = None
+        result = _element(response, "results")
+        fields["results"] = [result(error_code=code, error_message=None) for _ in request.users or ()]
+    elif key == ApiKey.FETCH:
+        fields["session_id"] = request.session_id
+        if version is not None and version < _FETCH_VERSION_WITH_ERROR:
+            asked = [(topic.topic, [each.partition for each in topic.partitions]) for topic in request.topics]
+            fields["responses"] = _by_partition(
+                response, "responses", "topic", "partitions", "partition_index", asked, error_code=code, high_watermark=-1, records=b""
+            )
     return response(**fields)
 
 
@@ -95,13 +113,12 @@ def _by_partition(
     partitions: str,
     partition_index: str,
     asked: list[tuple[str, list[int]]],
-    code: ErrorCode,
-    message: str | None,
+    **outcome: Any,
 ) -> list[Any]:
     by_topic = _element(response, topics)
     by_partition = _element(by_topic, partitions)
     return [
-        by_topic(**{topic_name: name, partitions: [_outcome(by_partition, code, message, {partition_index: each}) for each in indexes]})
+        by_topic(**{topic_name: name, partitions: [by_partition(**{partition_index: each}, **outcome) for each in indexes]})
         for name, indexes in asked
     ]
 

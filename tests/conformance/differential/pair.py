@@ -165,7 +165,7 @@ def kafka_and_barnabas(directory: Path) -> Iterator[Pair]:
         theirs = directory / "kafka"
         properties = directory / "format.properties"
         write_properties(properties, server_properties(theirs, free_port(), free_port(), SETTINGS))
-        levels = [part for name, level in _feature_levels() for part in ("--feature", f"{name}={level}")]
+        levels = [part for name, level in feature_levels() for part in ("--feature", f"{name}={level}")]
         run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties), *levels)
         bootstrap, process = stack.enter_context(apache_kafka(theirs, extra=SETTINGS, format_storage=False))
         # No test looks at its files any more, so it need not stop cleanly, which takes seconds.
@@ -186,6 +186,6 @@ def kafka_and_barnabas(directory: Path) -> Iterator[Pair]:
 _OPTIONAL_FEATURES = ("transaction.version", "group.version", "share.version", "streams.version", "eligible.leader.replicas.version")
 
 
-def _feature_levels() -> Iterator[tuple[str, int]]:
+def feature_levels() -> Iterator[tuple[str, int]]:
     for name in _OPTIONAL_FEATURES:
         yield name, SUPPORTED_FEATURES[name].highest if name in SUPPORTED_FEATURES else 0

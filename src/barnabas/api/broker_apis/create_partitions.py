@@ -35,5 +35,4 @@ def handle(broker: Broker, caller: Caller, request: CreatePartitionsRequest) -> 
 
 
 def _denied(name: str) -> CreatePartitionsTopicResult:
-    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return CreatePartitionsTopicResult(name=name, error_code=code, error_message="Topic authorization failed.")
+    return CreatePartitionsTopicResult(name=name, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=None)

@@ -38,7 +38,7 @@ def handle(broker: Broker, caller: Caller, request: DescribeAclsRequest) -> Desc
     )
     if isinstance(wanted, str):
         return _refused(ErrorCode.INVALID_REQUEST, wanted)
-    return DescribeAclsResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, error_message=None, resources=_resources(broker, wanted))
+    return DescribeAclsResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, error_message="", resources=_resources(broker, wanted))
 
 
 def _resources(broker: Broker, wanted: AclFilter) -> list[DescribeAclsResource]:

@@ -33,7 +33,7 @@ def handle(broker: Broker, caller: Caller, request: DescribeUserScramCredentials
     return DescribeUserScramCredentialsResponse(
         throttle_time_ms=0,
         error_code=ErrorCode.NONE,
-        error_message=None,
+        error_message="",
         results=[_result(image, name, count) for name, count in asked.items()],
     )
 
@@ -51,4 +51,4 @@ def _result(image: ScramImage, name: str, count: int) -> DescribeUserScramCreden
     if not found:
         message = f"Attempt to describe a user credential that does not exist: {name}"
         return refused(ErrorCode.RESOURCE_NOT_FOUND, message)
-    return DescribeUserScramCredentialsResult(user=name, error_code=ErrorCode.NONE, error_message=None, credential_infos=found)
+    return DescribeUserScramCredentialsResult(user=name, error_code=ErrorCode.NONE, error_message="", credential_infos=found)

@@ -24,10 +24,10 @@ _PROTOCOL_VERSION_MIN = 5
 
 
 def handle(broker: Broker, caller: Caller, request: SyncGroupRequest) -> Answer[SyncGroupResponse]:
-    if not broker.access.may(caller, READ_GROUP, request.group_id):
-        return _refused(ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if caller.version >= _PROTOCOL_VERSION_MIN and (request.protocol_type is None or request.protocol_name is None):
         return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if not broker.access.may(caller, READ_GROUP, request.group_id):
+        return _refused(ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if not request.group_id:
         return _refused(ErrorCode.INVALID_GROUP_ID)
     return broker.groups.run(request.group_id, lambda machine, now_ms: machine.classic.sync(request, now_ms=now_ms)).map(_answer)

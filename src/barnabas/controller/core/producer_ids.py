@@ -23,5 +23,5 @@ def allocate_producer_ids(image: MetadataImage, request: AllocateProducerIdsRequ
     return Outcome(_answer(ErrorCode.NONE, first, BLOCK_SIZE), [record])
 
 
-def _answer(error: ErrorCode, first: int = -1, length: int = 0) -> AllocateProducerIdsResponse:
+def _answer(error: ErrorCode, first: int = 0, length: int = 0) -> AllocateProducerIdsResponse:
     return AllocateProducerIdsResponse(throttle_time_ms=0, error_code=error, producer_id_start=first, producer_id_len=length)
