@@ -46,6 +46,18 @@ class _Everything:
 EVERYTHING: Final[Container[str]] = _Everything()
 
 
+class _Allowed:
+    """Contains the names that a caller may do something to."""
+
+    __slots__ = ("_access", "_caller", "_need")
+
+    def __init__(self, access: Access, caller: Caller, need: Need) -> None:
+        self._access, self._caller, self._need = access, caller, need
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._access.may(self._caller, self._need, name, filters=True)
+
+
 class Access:
     __slots__ = ("_allowed", "_authorizer", "_log", "_ready", "enabled", "version")
 
@@ -74,6 +86,10 @@ class Access:
         if self._authorizer is None:
             return EVERYTHING
         return {name for name, count in Counter(names).items() if self.may(caller, need, name, count=count, filters=filters)}
+
+    def names_allowed(self, caller: Caller, need: Need) -> Container[str]:
+        """All names that the caller may do this to, each decided when it is looked for."""
+        return EVERYTHING if self._authorizer is None else _Allowed(self, caller, need)
 
     def may_for_some(self, caller: Caller, need: Need) -> bool:
         """Whether there can be a resource of this type that the caller may do this to."""

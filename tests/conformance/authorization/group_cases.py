@@ -169,6 +169,14 @@ CASES = [
         differ={"member_epoch": EPOCHS},
     ),
     Case(
+        "ConsumerGroupHeartbeat with an expression",
+        ConsumerGroupHeartbeatRequest,
+        heartbeat_of_consumer(subscribed_topic_regex="(open|hidden|absent)"),
+        ("READ group fresh*", "DESCRIBE topic"),
+        versions=(1,),
+        differ=dict.fromkeys(("member_epoch", "assignment.topic_partitions"), "Kafka looks for the topics in the background"),
+    ),
+    Case(
         "ConsumerGroupDescribe",
         ConsumerGroupDescribeRequest,
         lambda side, version: ConsumerGroupDescribeRequest(

@@ -24,6 +24,7 @@ def prepare(side: Side, users: Users) -> None:
     create_rules(side, users)
     for topic in (OPEN, HIDDEN):
         side.create(topic, 2)
+        side.topic_id(topic)  # so that answers can show its name
     for kind in (0, 1):
         asked = FindCoordinatorRequest(key_type=kind, coordinator_keys=["anybody"])
         side.until(asked, 6, lambda answer: answer.coordinators[0].error_code == ErrorCode.NONE)

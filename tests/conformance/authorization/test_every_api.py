@@ -9,14 +9,18 @@ import pytest
 
 from barnabas.api.broker_apis import BROKER_HANDLERS
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import Uuid
 from barnabas.wire.apis import ApiKey
+from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tests.conformance.authorization import cluster_cases, controller_cases, group_cases, topic_cases, transaction_cases
-from tests.conformance.authorization.case import HIDDEN, Case, complete
+from tests.conformance.authorization.case import HIDDEN, OPEN, Case, complete
 from tests.conformance.authorization.rules import Rules, Users, variants
 from tests.conformance.authorization.scenery import prepare
 from tests.conformance.authorization.sides import Side, both_sides
 from tests.conformance.differential.comparison import described, deviations, plain
 from tests.conformance.differential.raw_client import Closed
+from tests.waiting import until
 
 CASES = topic_cases.CASES + group_cases.CASES + transaction_cases.CASES + cluster_cases.CASES + controller_cases.CASES
 
@@ -58,6 +62,27 @@ def test_both_close_the_connection_of_a_producer_that_wants_no_response_and_may_
     for side in sides:
         request = topic_cases.produce(HIDDEN, acks=0)(side, 12)
         assert isinstance(side.client(user).ask(request, 12), Closed), side.name
+
+
+def test_both_leave_topics_that_a_member_may_not_describe_out_of_what_its_expression_matches(sides: tuple[Side, Side]) -> None:
+    user = USERS.having(QUESTIONS["ConsumerGroupHeartbeat with an expression: needed"][1])
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="fresh-expression",
+        member_id="member",
+        member_epoch=0,
+        rebalance_timeout_ms=10_000,
+        subscribed_topic_regex="(open|hidden|absent)",
+        topic_partitions=[],
+    )
+    for side in sides:
+
+        def assigned(side: Side = side) -> set[Uuid]:
+            """Kafka looks for the topics in the background."""
+            response = side.client(user).ask(request, 1)
+            assert response.error_code == ErrorCode.NONE, response
+            return {each.topic_id for each in response.assignment.topic_partitions}
+
+        assert until(assigned, f"{side.name} assigns partitions") == {side.topic_id(OPEN)}, side.name
 
 
 def test_every_api_has_a_case() -> None:

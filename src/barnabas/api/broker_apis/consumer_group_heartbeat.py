@@ -6,6 +6,8 @@ Behaviour:
 - a field that the request leaves out has not changed. The response carries an assignment only if it
   changed, or if the member sent all its fields;
 - GROUP_ID_NOT_FOUND for a group that only takes classic members;
+- TOPIC_AUTHORIZATION_FAILED if the member names a topic that it may not describe. A regular
+  expression matches only topics that it may describe;
 - UNSUPPORTED_VERSION from a cluster that does not serve this protocol.
 
 Version notes: in 0 the coordinator generates the member id of a member that joins without one; from
@@ -18,6 +20,7 @@ from barnabas.api.broker import Broker
 from barnabas.api.consumer_protocol import consumer_protocol_is_served
 from barnabas.api.coordinator_errors import client_error
 from barnabas.api.needs import DESCRIBE_TOPIC, READ_GROUP, checked
+from barnabas.coordinators.group.consumer.visible_topics import VisibleTopics
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
@@ -35,10 +38,11 @@ def handle(broker: Broker, caller: Caller, request: ConsumerGroupHeartbeatReques
     may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, names)
     if any(name not in may_describe for name in names):
         return _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    visible = VisibleTopics(broker.access.names_allowed(caller, DESCRIBE_TOPIC), broker.access.version)
     answer = broker.groups.run(
         request.group_id,
         lambda machine, now_ms: machine.consumer.heartbeat(
-            request, version=caller.version, client_id=caller.client_id or "", client_host=caller.host, now_ms=now_ms
+            request, version=caller.version, client_id=caller.client_id or "", client_host=caller.host, visible=visible, now_ms=now_ms
         ),
     )
     return answer.map(lambda response: _refused(client_error(response)) if isinstance(response, ErrorCode) else response)

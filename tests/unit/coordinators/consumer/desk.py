@@ -3,6 +3,7 @@ transcript out.
 
     topic a 4                   create a topic with four partitions, or grow it to four
     delete a
+    hide a                      members may not describe it; or: reveal a
     A joins a,b                 ConsumerGroupHeartbeat with epoch 0.
                                 Also: matching a.* | as i | with range | timeout 5000
     A beats                     with the last epoch it received.
@@ -25,6 +26,7 @@ from typing import Any
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.consumer import records
 from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup
+from barnabas.coordinators.group.consumer.visible_topics import VisibleTopics
 from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.group.record_types import GROUP_RECORD_TYPES
 from barnabas.coordinators.group.settings import GroupSettings
@@ -57,6 +59,8 @@ class Desk:
         self.settings = settings or GroupSettings(consumer_assignment_interval_ms=0)
         self.now_ms = START_MS
         self.image = MetadataImage()
+        self.hidden: frozenset[str] = frozenset()
+        self._rules_version = 0
         self.own_settings: dict[str, str] = {}
         self.batches: list[bytearray] = []
         self.refusal = ErrorCode.NONE
@@ -154,7 +158,11 @@ class Desk:
 
     def heartbeat(self, request: ConsumerGroupHeartbeatRequest, version: int = 1) -> ConsumerGroupHeartbeatResponse | ErrorCode:
         def operation(machine: GroupMachine) -> Outcome[ConsumerGroupHeartbeatResponse]:
-            return machine.consumer.heartbeat(request, version=version, client_id="client", client_host="/host", now_ms=self.now_ms)
+            return machine.consumer.heartbeat(
+                request, version=version, client_id="client", client_host="/host", visible=visible, now_ms=self.now_ms
+            )
+
+        visible = VisibleTopics(self.image.topics.by_name.keys() - self.hidden, self._rules_version)
 
         answer = self.runtime.run(SHARD, self.now_ms, operation)
         assert answer.done
@@ -232,6 +240,12 @@ class Desk:
                 self.topic(name, int(partitions))
             case ["delete", name]:
                 self.delete(name)
+            case ["hide", name]:
+                self.hidden |= {name}
+                self._rules_version += 1
+            case ["reveal", name]:
+                self.hidden -= {name}
+                self._rules_version += 1
             case ["wait", duration_ms]:
                 self.wait(int(duration_ms))
             case ["reload"]:

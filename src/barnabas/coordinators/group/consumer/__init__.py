@@ -6,10 +6,11 @@ is the assignment for a group epoch. The *ownership* of a member is the partitio
 ownership to its target. A *classic member* uses JoinGroup in a consumer group.
 
 Read in this order: :mod:`.member` and :mod:`.consumer_group` (the state), :mod:`.consumer_groups`
-(the steps of a heartbeat), :mod:`.admission`, :mod:`.group_steps` with :mod:`.target` and
-:mod:`.reconciliation`, :mod:`.group_change` with :mod:`.records` and :mod:`.replays` (the way into
-the log and back), :mod:`.rebalancing` and :mod:`.deadlines`. Then :mod:`.classic_members`,
-:mod:`.embedded_protocol` and :mod:`.migration`, which connect both protocols.
+(the steps of a heartbeat), :mod:`.admission`, :mod:`.visible_topics`, :mod:`.group_steps` with
+:mod:`.target` and :mod:`.reconciliation`, :mod:`.group_change` with :mod:`.records` and
+:mod:`.replays` (the way into the log and back), :mod:`.rebalancing` and :mod:`.deadlines`. Then
+:mod:`.classic_members`, :mod:`.embedded_protocol` and :mod:`.migration`, which connect both
+protocols.
 
 Invariants:
 

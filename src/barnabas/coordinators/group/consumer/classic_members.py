@@ -64,7 +64,7 @@ class ClassicMembers:
             rebalance_timeout_ms=join.rebalance_timeout_ms,
             classic=ClassicSide(join.session_timeout_ms, tuple(ClassicProtocol(*each) for each in join.protocols)),
         )
-        member = self._rebalancing.follow(change, before, asked, said.owned, now_ms)
+        member = self._rebalancing.follow(change, before, asked, said.owned, now_ms, visible=None)
         if isinstance(member, Refusal):
             return Outcome(refused_join(ErrorCode.UNKNOWN_MEMBER_ID, join.member_id))
         self._rebalancing.deadlines.expect_heartbeat(group.group_id, member, now_ms)

@@ -46,7 +46,8 @@ class MetadataSeen:
     """
 
     topics: TopicsImage
-    names_version: int
+    matched: tuple[int, int] | None
+    """The versions of the topics' names and of the rules with which patterns were matched."""
     epoch: int
 
 

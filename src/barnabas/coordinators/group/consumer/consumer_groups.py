@@ -38,6 +38,7 @@ from barnabas.coordinators.group.consumer.records import by_topic
 from barnabas.coordinators.group.consumer.refusal import Refusal
 from barnabas.coordinators.group.consumer.replays import Replays
 from barnabas.coordinators.group.consumer.target import chosen_assignor
+from barnabas.coordinators.group.consumer.visible_topics import VisibleTopics
 from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.outcome import Outcome
 from barnabas.coordinators.pattern import matcher
@@ -76,12 +77,22 @@ class ConsumerGroups:
     # -- requests ----------------------------------------------------------------------------------
 
     def heartbeat(
-        self, request: ConsumerGroupHeartbeatRequest, *, version: int, client_id: str, client_host: str, now_ms: int
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        *,
+        version: int,
+        client_id: str,
+        client_host: str,
+        visible: VisibleTopics,
+        now_ms: int,
     ) -> Outcome[ConsumerGroupHeartbeatResponse]:
         refusal = check_request(request, version=version, assignors=self._assignors)
         if refusal is not None:
             return Outcome(refused(refusal))
-        answered = self._leave(request, now_ms) if request.member_epoch < 0 else self._stay(request, client_id, client_host, now_ms)
+        if request.member_epoch < 0:
+            answered = self._leave(request, now_ms)
+        else:
+            answered = self._stay(request, client_id, client_host, visible, now_ms)
         return Outcome(refused(answered)) if isinstance(answered, Refusal) else answered
 
     def describe(self, group_id: str) -> Outcome[DescribedGroup]:
@@ -95,7 +106,7 @@ class ConsumerGroups:
     # -- joining and staying -----------------------------------------------------------------------
 
     def _stay(
-        self, request: ConsumerGroupHeartbeatRequest, client_id: str, client_host: str, now_ms: int
+        self, request: ConsumerGroupHeartbeatRequest, client_id: str, client_host: str, visible: VisibleTopics, now_ms: int
     ) -> Outcome[ConsumerGroupHeartbeatResponse] | Refusal:
         joins = request.member_epoch == JOIN_EPOCH
         change = self._change_for_joining(request.group_id, now_ms) if joins else self._change(request.group_id)
@@ -120,7 +131,7 @@ class ConsumerGroups:
                     ErrorCode.INVALID_REGULAR_EXPRESSION,
                     f"SubscribedTopicRegex `{asked.pattern}` is not a valid regular expression: {problem}.",
                 )
-        member = self._rebalancing.follow(change, before, asked, reported, now_ms)
+        member = self._rebalancing.follow(change, before, asked, reported, now_ms, visible=visible)
         if isinstance(member, Refusal):
             return member
         self._deadlines.expect_heartbeat(request.group_id, member, now_ms)

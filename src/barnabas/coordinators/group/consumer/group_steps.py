@@ -16,34 +16,49 @@ from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownershi
 from barnabas.coordinators.group.consumer.reconciliation import reconcile
 from barnabas.coordinators.group.consumer.target import compute_target, metadata_hash
 from barnabas.coordinators.group.consumer.topic_names import TopicNames
+from barnabas.coordinators.group.consumer.visible_topics import VisibleTopics
 from barnabas.coordinators.pattern import matching
 from barnabas.metadata.topics import TopicsImage
 
 
-def follow_subscriptions(change: GroupChange, topics: TopicsImage, names: TopicNames, *, changed: bool, now_ms: int) -> None:
-    """Raise the group epoch if a subscription ``changed``, or if subscribed topics did."""
+def follow_subscriptions(
+    change: GroupChange, topics: TopicsImage, names: TopicNames, visible: VisibleTopics | None, *, changed: bool, now_ms: int
+) -> None:
+    """Raise the group epoch if a subscription ``changed``, or if subscribed topics did.
+
+    ``visible`` is None where no client with a pattern asks; patterns then stay as they are.
+    """
     seen = change.group.metadata_seen
-    current = seen is not None and seen.topics is topics and seen.epoch == change.group.epoch
+    matched = None if seen is None else seen.matched
+    version = matched if visible is None else (names.version, visible.version)
+    current = seen is not None and seen.topics is topics and seen.epoch == change.group.epoch and version == matched
     if current and not changed:
         return
-    version = names.version
-    rematched = _resolve_patterns(change, names, refresh=seen is None or seen.names_version != version, now_ms=now_ms)
+    _forget_patterns(change)
+    rematched = visible is not None and _match_patterns(change, names, visible, refresh=version != matched, now_ms=now_ms)
     digest = metadata_hash(change.subscribed_topics(), topics)
     if changed or rematched or digest != change.metadata_hash:
         change.bump(digest)
     change.group.metadata_seen = MetadataSeen(topics, version, change.epoch)
 
 
-def _resolve_patterns(change: GroupChange, names: TopicNames, *, refresh: bool, now_ms: int) -> bool:
-    """Match new patterns, or all patterns if topics were created or deleted; drop unused patterns.
-    True if a pattern now matches other topics.
-    """
-    used = {member.subscription.pattern for member in change.members.values() if member.subscription.pattern}
-    for text in change.patterns.keys() - used:
+def _used_patterns(change: GroupChange) -> set[str]:
+    return {member.subscription.pattern for member in change.members.values() if member.subscription.pattern}
+
+
+def _forget_patterns(change: GroupChange) -> None:
+    for text in change.patterns.keys() - _used_patterns(change):
         change.forget_pattern(text)
+
+
+def _match_patterns(change: GroupChange, names: TopicNames, visible: VisibleTopics, *, refresh: bool, now_ms: int) -> bool:
+    """Match new patterns, or all patterns if topics were created or deleted or rules changed. True
+    if a pattern now matches other topics.
+    """
+    used = _used_patterns(change)
     changed = False
     for text in sorted(used if refresh else used - change.patterns.keys()):
-        found = matching(text, names.names)
+        found = frozenset(name for name in matching(text, names.names) if name in visible.names)
         known = change.patterns.get(text)
         if known is None or known.topics != found:
             change.resolve(text, found, names.version, now_ms)

@@ -19,6 +19,7 @@ from barnabas.coordinators.group.consumer.member import ConsumerMember, MemberSt
 from barnabas.coordinators.group.consumer.migration import downgrade, may_downgrade
 from barnabas.coordinators.group.consumer.refusal import Refusal
 from barnabas.coordinators.group.consumer.topic_names import TopicNames
+from barnabas.coordinators.group.consumer.visible_topics import VisibleTopics
 from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.outcome import Outcome
 from barnabas.model.errors import ErrorCode
@@ -41,12 +42,17 @@ class Rebalancing:
         asked: Subscription,
         reported: AbstractSet[IdPartition] | None,
         now_ms: int,
+        *,
+        visible: VisibleTopics | None,
     ) -> ConsumerMember | Refusal:
-        """Apply the member's subscription and move it one step closer to its target."""
+        """Apply the member's subscription and move it one step closer to its target.
+
+        ``visible`` is None for members of the classic protocol, which have no patterns.
+        """
         topics = self._shard.image().topics
         changed = before.member_id not in change.members or not asked.reads_like(before.subscription)
         member = change.subscribe(before.member_id, asked)
-        follow_subscriptions(change, topics, self._names, changed=changed, now_ms=now_ms)
+        follow_subscriptions(change, topics, self._names, visible, changed=changed, now_ms=now_ms)
         aim(change, topics, self.assignors, interval_ms=self._interval_ms(change.group_id), now_ms=now_ms)
         ownership = approach(change, member, topics, reported=reported, subscription_changed=changed)
         if ownership is None:
@@ -71,7 +77,7 @@ class Rebalancing:
         """
         for member_id in member_ids:
             change.remove(member_id)
-        follow_subscriptions(change, self._shard.image().topics, self._names, changed=True, now_ms=now_ms)
+        follow_subscriptions(change, self._shard.image().topics, self._names, None, changed=True, now_ms=now_ms)
         return self.settled(change, answer, now_ms)
 
     def settled(self, change: GroupChange, answer: R, now_ms: int) -> Outcome[R]:
