@@ -73,7 +73,7 @@ class AclsDelta:
 
 def rule_of(acl: AclImage) -> Acl:
     """The rule as the authorizer compares it. A number that this version does not know becomes
-    UNKNOWN, which matches nothing."""
+    UNKNOWN. As a type, pattern or operation it matches nothing, and as a permission it denies."""
     return Acl(
         _RESOURCE_TYPES.get(acl.resource_type, ResourceType.UNKNOWN),
         acl.resource_name,

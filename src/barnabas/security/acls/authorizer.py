@@ -74,7 +74,8 @@ class Authorizer:
                 for acl in pattern.get(owner, {}).values():
                     if not concerns(acl, host, operation):
                         continue
-                    if acl.permission is Permission.DENY:
+                    # A permission of a later version is none that this version could grant.
+                    if acl.permission is not Permission.ALLOW:
                         return Decision(False, f"MatchingAcl(acl={acl})")
                     if not decision.allowed:
                         decision = Decision(True, f"MatchingAcl(acl={acl})")

@@ -39,6 +39,12 @@ def topic(name: str) -> Resource:
     return Resource(ResourceType.TOPIC, name)
 
 
+def test_a_permission_of_a_later_version_denies() -> None:
+    later = acl("t", Operation.READ, permission=Permission.UNKNOWN)
+    assert not authorizer(later).may(ALICE, HOST, Operation.READ, topic("t"))
+    assert not authorizer(acl("t", Operation.READ), later).may(ALICE, HOST, Operation.READ, topic("t"))
+
+
 def test_without_rules_the_default_decides() -> None:
     assert not authorizer().may(ALICE, HOST, Operation.READ, topic("t"))
     assert authorizer(allow_if_no_acl=True).may(ALICE, HOST, Operation.READ, topic("t"))
