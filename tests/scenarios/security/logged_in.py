@@ -12,17 +12,22 @@ from tests.scenarios.security.sasl import sasl_listeners
 # The users of tests.scenarios.security.sasl and their passwords.
 PASSWORDS = {"admin": "admins", "alice": "wonder"}
 
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:admin",
+}
+
 
 def with_authorizer(**more: str) -> dict[str, str]:
-    return sasl_listeners() | {
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:admin",
-        **more,
-    }
+    return sasl_listeners() | AUTHORIZER | more
 
 
 def log_in(kafka: EmbeddedBroker, user: str) -> Client:
-    client = Client(kafka.bootstrap)
+    return log_in_at(kafka.bootstrap, user)
+
+
+def log_in_at(address: str, user: str) -> Client:
+    client = Client(address)
     assert client.ask(SaslHandshakeRequest(mechanism="PLAIN"), 1).error_code == ErrorCode.NONE
     token = b"\x00".join((b"", user.encode(), PASSWORDS[user].encode()))
     assert client.ask(SaslAuthenticateRequest(auth_bytes=token), 2).error_code == ErrorCode.NONE

@@ -17,3 +17,15 @@ def sasl_listeners(protocol: str = "SASL_PLAINTEXT") -> dict[str, str]:
         f"listener.name.{protocol.lower()}.plain.sasl.jaas.config": JAAS,
         "listener.name.controller.plain.sasl.jaas.config": JAAS,
     }
+
+
+def protocols(protocol: str) -> dict[str, str]:
+    """All listeners of every node with one security protocol. The names of listeners stay."""
+    return {
+        "listener.security.protocol.map": f"PLAINTEXT:{protocol},CONTROLLER:{protocol}",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "sasl.mechanism.controller.protocol": "PLAIN",
+        "listener.name.plaintext.plain.sasl.jaas.config": JAAS,
+        "listener.name.controller.plain.sasl.jaas.config": JAAS,
+    }

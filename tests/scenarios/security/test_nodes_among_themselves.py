@@ -12,20 +12,8 @@ from barnabas.devcluster.certificates import CertificateAuthority, Issued
 from barnabas.model.cannot_start import CannotStart
 from barnabas.testing import EmbeddedBroker
 from tests.scenarios.security.certificates import NOW, Files, pem_stores
-from tests.scenarios.security.sasl import JAAS
+from tests.scenarios.security.sasl import protocols
 from tests.waiting import PATIENCE_SECONDS, until
-
-
-def protocols(protocol: str) -> dict[str, str]:
-    """All listeners of every node with one security protocol. The names of listeners stay."""
-    return {
-        "listener.security.protocol.map": f"PLAINTEXT:{protocol},CONTROLLER:{protocol}",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "sasl.mechanism.inter.broker.protocol": "PLAIN",
-        "sasl.mechanism.controller.protocol": "PLAIN",
-        "listener.name.plaintext.plain.sasl.jaas.config": JAAS,
-        "listener.name.controller.plain.sasl.jaas.config": JAAS,
-    }
 
 
 @pytest.mark.parametrize("protocol", ["SSL", "SASL_SSL", "SASL_PLAINTEXT"])
