@@ -54,10 +54,11 @@ def _value(value: Any) -> str:
         return f"{value:.3g}" if abs(value) < 1 else f"{value:.3f}".rstrip("0").rstrip(".")
     if isinstance(value, list | tuple | set | frozenset):
         return "[" + ", ".join(_value(each) for each in value) + "]"
-    text = printable(str(value))
-    if _PLAIN.fullmatch(text):
+    text = str(value)
+    if _PLAIN.fullmatch(text) and text.isprintable():
         return text
-    return '"' + text.replace('"', '\\"') + '"'
+    # A backslash of the value must not escape the quote that ends it.
+    return '"' + printable(text.replace("\\", "\\\\")).replace('"', '\\"') + '"'
 
 
 def printable(text: str) -> str:

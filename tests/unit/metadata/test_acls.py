@@ -34,6 +34,8 @@ def test_a_number_of_a_later_version_becomes_unknown(image: AclImage, field: str
         ("10.0.0.1", "10.0.0.1"),
         ("0:0:0:0:0:0:0:1", "::1"),
         ("2001:DB8::0001", "2001:db8::1"),
+        ("::FFFF:10.0.0.1", "10.0.0.1"),
+        ("::ffff:a00:1", "10.0.0.1"),
         ("some.host.name", "some.host.name"),
         ("", ""),
     ],

@@ -107,8 +107,11 @@ def concerns(acl: Acl, host: str, operation: Operation) -> bool:
 
 def canonical_host(host: str) -> str:
     """An address in one spelling. Java writes all eight groups of an IPv6 address, others shorten
-    them, and a rule must hold for both."""
+    them, and a rule must hold for both. An IPv4 address that is written as an IPv6 one is the same
+    address."""
     try:
-        return str(ip_address(host))
+        address = ip_address(host)
     except ValueError:
         return host
+    mapped = address.ipv4_mapped if address.version == 6 else None
+    return str(mapped or address)
