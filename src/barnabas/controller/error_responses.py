@@ -52,7 +52,7 @@ def error_response(request: Any, code: ErrorCode, message: str | None = None, *,
             fields["error_message"] = message
     if key == ApiKey.DESCRIBE_CLIENT_QUOTAS:
         # Null and not empty, as in Kafka.
-        fields["entries"] = None
+        fields["entries"] = fields["error_message"] = None
     outcome = {"error_code": code, "error_message": message}
     # These responses carry the error twice: for the request, and for every item in it.
     if key == ApiKey.ALTER_PARTITION_REASSIGNMENTS:

@@ -20,6 +20,7 @@ TOPICS = (OPEN, HIDDEN, ABSENT)
 GROUP, HIDDEN_GROUP, ABSENT_GROUP = "group", "hidden-group", "absent-group"
 GROUPS = (GROUP, HIDDEN_GROUP, ABSENT_GROUP)
 TXN, HIDDEN_TXN, ABSENT_TXN = "txn", "hidden-txn", "absent-txn"
+OWNER = "owner"  # of a delegation token
 TXNS = (TXN, HIDDEN_TXN, ABSENT_TXN)
 
 Question: TypeAlias = Callable[[Side, int], Any]

@@ -22,6 +22,8 @@ _TYPES = {
     "group": ResourceType.GROUP,
     "cluster": ResourceType.CLUSTER,
     "txn": ResourceType.TRANSACTIONAL_ID,
+    "token": ResourceType.DELEGATION_TOKEN,
+    "user": ResourceType.USER,
 }
 
 

@@ -8,12 +8,14 @@ from barnabas.wire.messages.add_partitions_to_txn import AddPartitionsToTxnReque
 from barnabas.wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest, ScramCredentialUpsertion
 from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.wire.messages.create_acls import CreateAclsRequest
+from barnabas.wire.messages.create_delegation_token import CreateDelegationTokenRequest
 from barnabas.wire.messages.describe_acls import DescribeAclsRequest
+from barnabas.wire.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from barnabas.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from tests.conformance.authorization.case import GROUP, HIDDEN, HIDDEN_GROUP, HIDDEN_TXN, OPEN, TXN
+from tests.conformance.authorization.case import GROUP, HIDDEN, HIDDEN_GROUP, HIDDEN_TXN, OPEN, OWNER, TXN
 from tests.conformance.authorization.rules import Users
 from tests.conformance.authorization.sides import Side
 
@@ -32,6 +34,7 @@ def prepare(side: Side, users: Users) -> None:
         commit(side, group)
     consume(side)
     set_password(side)
+    create_token(side)
     for transactional_id in (TXN, HIDDEN_TXN, ONGOING):
         starting = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=600_000)
         side.until(starting, 5, lambda answer: answer.error_code == ErrorCode.NONE)
@@ -72,6 +75,13 @@ def set_password(side: Side) -> None:
     assert not any(each.error_code for each in side.admin.ask(request, 0).results)
     described = DescribeUserScramCredentialsRequest(users=[UserName(name=SCRAM_USER)])
     side.until(described, 0, lambda answer: not any(each.error_code for each in answer.results))
+
+
+def create_token(side: Side) -> None:
+    request = CreateDelegationTokenRequest(owner_principal_type="User", owner_principal_name=OWNER, renewers=[], max_lifetime_ms=-1)
+    side.until(request, 3, lambda answer: answer.error_code == ErrorCode.NONE)
+    described = DescribeDelegationTokenRequest(owners=None)
+    side.until(described, 3, lambda answer: len(answer.tokens) == 1)
 
 
 def consume(side: Side) -> None:

@@ -136,6 +136,7 @@ def settings(users: list[str], port: int, controller_port: int) -> dict[str, str
         "listener.name.controller.plain.sasl.jaas.config": jaas,
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": f"User:{ADMIN}",
+        "delegation.token.secret.key": "the same on all nodes",
         "auto.create.topics.enable": "true",
     }
 

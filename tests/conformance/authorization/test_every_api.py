@@ -13,7 +13,14 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from tests.conformance.authorization import cluster_cases, controller_cases, group_cases, topic_cases, transaction_cases
+from tests.conformance.authorization import (
+    cluster_cases,
+    controller_cases,
+    group_cases,
+    token_and_quota_cases,
+    topic_cases,
+    transaction_cases,
+)
 from tests.conformance.authorization.case import HIDDEN, OPEN, Case, complete
 from tests.conformance.authorization.rules import Rules, Users, variants
 from tests.conformance.authorization.scenery import prepare
@@ -22,7 +29,14 @@ from tests.conformance.differential.comparison import described, deviations, pla
 from tests.conformance.differential.raw_client import Closed
 from tests.waiting import until
 
-CASES = topic_cases.CASES + group_cases.CASES + transaction_cases.CASES + cluster_cases.CASES + controller_cases.CASES
+CASES = (
+    topic_cases.CASES
+    + group_cases.CASES
+    + transaction_cases.CASES
+    + cluster_cases.CASES
+    + token_and_quota_cases.CASES
+    + controller_cases.CASES
+)
 
 
 def rules_of(case: Case) -> dict[str, Rules]:
@@ -30,6 +44,14 @@ def rules_of(case: Case) -> dict[str, Rules]:
     return {name: frozenset(each for rule in rules for each in complete(rule)) for name, rules in variants(case.needs, case.others).items()}
 
 
+# Asked at the broker only.
+_AT_BROKERS = {
+    ApiKey.API_VERSIONS,
+    ApiKey.CREATE_DELEGATION_TOKEN,
+    ApiKey.RENEW_DELEGATION_TOKEN,
+    ApiKey.EXPIRE_DELEGATION_TOKEN,
+    ApiKey.ALTER_CLIENT_QUOTAS,
+}
 QUESTIONS = {f"{case.name}: {name}": (case, rules) for case in CASES for name, rules in rules_of(case).items()}
 USERS = Users()
 for _, _rules in QUESTIONS.values():
@@ -89,4 +111,4 @@ def test_every_api_has_a_case() -> None:
     asked = {(case.key, case.listener) for case in CASES}
     login = {ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
     assert {key for key, listener in asked if listener == "broker"} == set(BROKER_HANDLERS) - login
-    assert {key for key, listener in asked if listener == "controller"} == set(CONTROLLER_HANDLERS) - login - {ApiKey.API_VERSIONS}
+    assert {key for key, listener in asked if listener == "controller"} == set(CONTROLLER_HANDLERS) - login - _AT_BROKERS
