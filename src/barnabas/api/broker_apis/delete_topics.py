@@ -40,11 +40,17 @@ def handle(broker: Broker, caller: Caller, request: DeleteTopicsRequest) -> Prom
     refused_names = {name for name in named if name not in may_describe or name not in may_delete}
     refused_ids = {topic_id for topic_id, name in known.items() if name not in may_delete}
     refused = [_refused(broker, name, may_describe) for name in named if name in refused_names]
+    # The controller's image may know an id that this one does not know yet, and then nothing here
+    # could say whether the caller may delete that topic.
+    unknown = [each.topic_id for each in request.topics if each.name is None and each.topic_id not in known]
+    refused += [_unknown_id(each) for each in unknown]
     # A caller that may not describe a topic does not learn its name.
     refused += [_denied(known[each] if known[each] in may_describe else None, each) for each in known if each in refused_ids]
     request.topic_names = [name for name in request.topic_names if name not in refused_names]
     request.topics = [
-        each for each in request.topics if (each.topic_id not in refused_ids if each.name is None else each.name not in refused_names)
+        each
+        for each in request.topics
+        if (each.topic_id in known and each.topic_id not in refused_ids if each.name is None else each.name not in refused_names)
     ]
 
     def answer(response: DeleteTopicsResponse) -> DeleteTopicsResponse:
@@ -60,6 +66,11 @@ def _refused(broker: Broker, name: str, may_describe: Container[str]) -> Deletab
         return _denied(name, ZERO_UUID)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return DeletableTopicResult(name=name, topic_id=ZERO_UUID, error_code=code, error_message="This topic does not exist.")
+
+
+def _unknown_id(topic_id: Uuid) -> DeletableTopicResult:
+    code = ErrorCode.UNKNOWN_TOPIC_ID
+    return DeletableTopicResult(name=None, topic_id=topic_id, error_code=code, error_message="No topic has this id.")
 
 
 def _denied(name: str | None, topic_id: Uuid) -> DeletableTopicResult:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from barnabas.controller.error_responses import error_response as controllers_error_response
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.apis import ApiKey, messages
@@ -468,6 +469,10 @@ def _alter_partition_reassignments(request: Any, code: int, version: int) -> Any
     )
 
 
+def _as_the_controller(request: Any, code: int, version: int) -> Any:
+    return controllers_error_response(request, ErrorCode(code), version=version)
+
+
 _BUILDERS: Mapping[ApiKey, Build] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
@@ -517,4 +522,13 @@ _BUILDERS: Mapping[ApiKey, Build] = {
     ApiKey.CONSUMER_GROUP_DESCRIBE: _consumer_group_describe,
     ApiKey.LIST_CONFIG_RESOURCES: _at_the_top(ApiKey.LIST_CONFIG_RESOURCES),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
+    ApiKey.DESCRIBE_ACLS: _as_the_controller,
+    ApiKey.CREATE_ACLS: _as_the_controller,
+    ApiKey.DELETE_ACLS: _as_the_controller,
+    ApiKey.CREATE_DELEGATION_TOKEN: _as_the_controller,
+    ApiKey.RENEW_DELEGATION_TOKEN: _as_the_controller,
+    ApiKey.EXPIRE_DELEGATION_TOKEN: _as_the_controller,
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: _as_the_controller,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: _as_the_controller,
+    ApiKey.ALTER_CLIENT_QUOTAS: _as_the_controller,
 }
