@@ -1,7 +1,7 @@
 """Consume, transform, produce: a program that copies ``input`` to ``output``, each record once, and
 may die at any moment.
 
-    python -m tests.cluster.copier BOOTSTRAP TRANSACTIONAL_ID INSTANCE_ID GROUP_PROTOCOL SEED SETTINGS
+    python -m tests.cluster.copier BOOTSTRAP TRANSACTIONAL_ID INSTANCE_ID PROTOCOL SEED SETTINGS
 
 SETTINGS is a properties file with the client's settings for security. The copier prints ``ready``
 when its producer has fenced the previous owner of the transactional id, and ``begin NAME SECONDS``
