@@ -106,10 +106,14 @@ def replace_file(path: Path, text: str) -> None:
 
 
 class Securing:
-    """The stages from PLAINTEXT to SASL_SSL with ACLs. Each is one rolling restart."""
+    """The stages from PLAINTEXT to SASL_SSL with ACLs. Each is one rolling restart.
 
-    def __init__(self, cluster: Cluster, directory: Path) -> None:
+    With ``dynamic_voters`` the voters are in the metadata log, and nodes have bootstrap servers.
+    """
+
+    def __init__(self, cluster: Cluster, directory: Path, *, dynamic_voters: bool = False) -> None:
         self.cluster = cluster
+        self._dynamic_voters = dynamic_voters
         self.certificates = Certificates(directory / "certificates", cluster.nodes)
         self._ports: Mapping[int, tuple[int, int]] = {}
 
@@ -133,15 +137,16 @@ class Securing:
             ports = iter(free_ports(2 * len(self.cluster.nodes)))
             self._ports = {each: (next(ports), next(ports)) for each in self.cluster.nodes}
         self._listen(node, plaintext=True)
+        self._find_voters_on(node, {each.id: each.controller_port for each in self.cluster.controllers})
         node.properties |= self._settings(node) | {"controller.listener.names": f"CONTROLLER,{CONTROLLER_SECURE}"}
 
     def move_nodes_over(self, node: Node) -> None:
         """Nodes reach each other on the secure listeners from now on. ACLs are checked where there
         are any; nodes that have not moved yet are anonymous, and there are none for them."""
+        self._find_voters_on(node, {each.id: self._ports[each.id][1] for each in self.cluster.controllers})
         node.properties |= {
             "inter.broker.listener.name": SECURE,
             "controller.listener.names": f"{CONTROLLER_SECURE},CONTROLLER",
-            "controller.quorum.voters": self._voters,
             "authorizer.class.name": STANDARD_AUTHORIZER,
             "super.users": f"User:{NODE.user};User:{ADMIN.user}",
             "allow.everyone.if.no.acl.found": "true",
@@ -160,9 +165,12 @@ class Securing:
             "allow.everyone.if.no.acl.found": "false",
         }
 
-    @property
-    def _voters(self) -> str:
-        return ",".join(f"{node.id}@127.0.0.1:{self._ports[node.id][1]}" for node in self.cluster.controllers)
+    def _find_voters_on(self, node: Node, ports: Mapping[int, int]) -> None:
+        if self._dynamic_voters:
+            node.properties.pop("controller.quorum.voters", None)
+            node.properties["controller.quorum.bootstrap.servers"] = ",".join(f"127.0.0.1:{port}" for port in ports.values())
+        else:
+            node.properties["controller.quorum.voters"] = ",".join(f"{each}@127.0.0.1:{port}" for each, port in ports.items())
 
     def _listen(self, node: Node, *, plaintext: bool) -> None:
         port, controller_port = self._ports[node.id]

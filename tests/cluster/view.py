@@ -71,6 +71,11 @@ class View:
     def quorum(self) -> ResponsePartitionData | None:
         return _leads(self.ask(_DESCRIBE_QUORUM, 1))
 
+    def listeners_of_voters(self) -> dict[int, set[str]]:
+        """The names of the listeners with which the voters are known."""
+        answer = self.ask(_DESCRIBE_QUORUM, 2)
+        return {} if answer is None else {node.node_id: {each.name for each in node.listeners} for node in answer.nodes}
+
     def controller_by_itself(self) -> int | None:
         """The controller that claims to lead the quorum, asked at its own listener."""
         for node in self.cluster.controllers:
