@@ -65,6 +65,7 @@ class Worker(ABC):
         self._thread = threading.Thread(target=self._run, name=process, daemon=True)
         self.failure: BaseException | None = None
         self.client: Producer | Consumer | None = None
+        self._new_login: Login | None = None
         # The test has failed, so requests in flight are dropped.
         self.abandoned = False
 
@@ -78,9 +79,10 @@ class Worker(ABC):
     def end(self) -> None: ...
 
     def use_password(self, login: Login) -> None:
-        """From the next authentication on; connections stay."""
-        assert self.client is not None
-        self.client.set_sasl_credentials(login.user, login.password)
+        """From the next authentication on; connections stay. Returns before the client knows it:
+        confluent-kafka 2.16 deadlocks when another thread sets the password of a consumer that
+        polls."""
+        self._new_login = login
 
     def start(self) -> None:
         self._thread.start()
@@ -98,11 +100,18 @@ class Worker(ABC):
         try:
             self.begin()
             while not self._stop.is_set():
+                self._change_password()
                 self.go_round()
             self.end()
         except BaseException as failure:  # noqa: BLE001 - handed to whoever joins
             self.failure = failure
             self.history.complain(f"{self.process}: {failure!r}")
+
+    def _change_password(self) -> None:
+        login, self._new_login = self._new_login, None
+        if login is not None:
+            assert self.client is not None
+            self.client.set_sasl_credentials(login.user, login.password)
 
 
 class IdempotentSender(Worker):
