@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 
+from barnabas.model.promise import Promise
 from barnabas.network.peer_connection import Login
 from barnabas.network.peers import Peer, Peers
 from barnabas.security.sasl.plain import PlainClient
@@ -18,7 +18,7 @@ from tests.waiting import PATIENCE_SECONDS
 
 OFFERED = {ApiKey.HEARTBEAT: (4, 4), ApiKey.SASL_HANDSHAKE: (1, 1), ApiKey.SASL_AUTHENTICATE: (2, 2)}
 SESSION_MS = 1
-LOGIN = Login("PLAIN", partial(PlainClient, "node", "secret"))
+LOGIN = Login("PLAIN", lambda _: Promise.kept(PlainClient("node", "secret")))
 
 
 async def admit(visitor: Visitor) -> None:
