@@ -37,7 +37,7 @@ public class Copier {
 
     public static void main(String[] arguments) throws Exception {
         try {
-            run(arguments[0], arguments[1], arguments[2], arguments[3], new Random(arguments[4].hashCode()));
+            run(arguments[0], arguments[1], arguments[2], arguments[3], new Random(arguments[4].hashCode()), security(arguments[5]));
         } catch (ProducerFencedException | InvalidProducerEpochException | FencedInstanceIdException fenced) {
             journal("ends: " + fenced);
             Runtime.getRuntime().halt(FENCED);
@@ -51,7 +51,16 @@ public class Copier {
         }
     }
 
-    static void run(String bootstrap, String transactionalId, String instanceId, String protocol, Random chance) {
+    static Map<String, String> security(String file) throws java.io.IOException {
+        Map<String, String> found = new HashMap<>();
+        for (String line : java.nio.file.Files.readAllLines(java.nio.file.Path.of(file))) {
+            String[] parts = line.split("=", 2);
+            found.put(parts[0], parts[1]);
+        }
+        return found;
+    }
+
+    static void run(String bootstrap, String transactionalId, String instanceId, String protocol, Random chance, Map<String, String> security) {
         String blockMs = String.valueOf(1000 * BLOCK_SECONDS_MAX);
         Map<String, Object> reading = new HashMap<>(Map.of(
             "bootstrap.servers", bootstrap, "group.id", "copiers", "group.protocol", protocol, "isolation.level", "read_committed",
@@ -60,12 +69,14 @@ public class Copier {
             "reconnect.backoff.ms", "10", "reconnect.backoff.max.ms", "100", "request.timeout.ms", "10000", "default.api.timeout.ms", blockMs));
         if (!instanceId.isEmpty()) reading.put("group.instance.id", instanceId);
         if (protocol.equals("classic")) reading.putAll(Map.of("session.timeout.ms", "2000", "heartbeat.interval.ms", "200"));
+        reading.putAll(security);
         consumer = new KafkaConsumer<>(reading, new ByteArrayDeserializer(), new StringDeserializer());
-        producer = new KafkaProducer<>(Map.of(
+        Map<String, Object> writing = new HashMap<>(Map.of(
             "bootstrap.servers", bootstrap, "transactional.id", transactionalId, "transaction.timeout.ms", "10000",
             "reconnect.backoff.ms", "10", "reconnect.backoff.max.ms", "100", "retry.backoff.ms", "20",
-            "request.timeout.ms", "10000", "max.block.ms", blockMs),
-            new ByteArraySerializer(), new StringSerializer());
+            "request.timeout.ms", "10000", "max.block.ms", blockMs));
+        writing.putAll(security);
+        producer = new KafkaProducer<>(writing, new ByteArraySerializer(), new StringSerializer());
         persist("initTransactions", () -> producer.initTransactions());
         say("ready");
         consumer.subscribe(List.of(INPUT), new ConsumerRebalanceListener() {

@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from peers.cluster import QUICK, Cluster, Node, Program
+from tests.cluster.access import Access
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.checker import check
 from tests.cluster.history import History, Key
-from tests.cluster.view import View, ready
+from tests.cluster.secured_cluster import plaintext_cluster, secured_cluster
+from tests.cluster.view import View
 from tests.cluster.workers import (
     AssignedReader,
     GroupReader,
@@ -61,12 +63,15 @@ class Chaos:
         undo()
         self._recovered()
 
-    def restart_all(self) -> None:
-        """Restarts the nodes cleanly one after the other, as an upgrade does."""
+    def restart_all(self, change: Callable[[Node], None] | None = None) -> None:
+        """Restarts the nodes cleanly one after the other, as an upgrade does, each with changed
+        settings."""
         for node in list(self._cluster.nodes.values()):
             self.await_progress()
             self._say(f"restart {node.id}")
             node.stop()
+            if change is not None:
+                change(node)
             node.start()
             node.await_listening()
             self._recovered()
@@ -169,13 +174,13 @@ class Chaos:
         self.deeds.append(f"{time.strftime('%H:%M:%S')} {what}")
 
 
-def workers_for(bootstrap: str, history: History, keys: Sequence[Key], seed: int, kind: type[Worker]) -> list[Worker]:
+def workers_for(access: Access, history: History, keys: Sequence[Key], seed: int, kind: type[Worker]) -> list[Worker]:
     return [
-        kind("sender-1", bootstrap, history, keys, seed),
-        kind("sender-2", bootstrap, history, keys, seed),
-        AssignedReader("reader", bootstrap, history, keys, seed),
-        GroupReader(f"{MEMBER}-1", bootstrap, history, keys, seed),
-        GroupReader(f"{MEMBER}-2", bootstrap, history, keys, seed),
+        kind("sender-1", access, history, keys, seed),
+        kind("sender-2", access, history, keys, seed),
+        AssignedReader("reader", access, history, keys, seed),
+        GroupReader(f"{MEMBER}-1", access, history, keys, seed),
+        GroupReader(f"{MEMBER}-2", access, history, keys, seed),
     ]
 
 
@@ -191,27 +196,28 @@ def survived(
     properties: Mapping[str, str] | None = None,
     programs: Mapping[int, Program] | None = None,
     log_dirs: int = 1,
+    secured: bool = False,
 ) -> History:
     """Performs the deeds one after the other while clients work; then there is no anomaly, and the
     replicas hold the same bytes."""
     history, keys = History(), [Key(TOPIC, partition) for partition in range(PARTITIONS)]
     quick = {**QUICK, **(properties or {})}
-    with barnabas_cluster(
+    made = barnabas_cluster(
         brokers=brokers, controllers=controllers, proxied=proxied, properties=quick, programs=programs, log_dirs=log_dirs
-    ) as cluster:
-        view = ready(cluster)
+    )
+    with secured_cluster(made) if secured else plaintext_cluster(made) as (cluster, view):
         view.create_topic(TOPIC, PARTITIONS)
         chaos = Chaos(cluster, view, history, keys, random.Random(seed))
         try:
             sender = TransactionalSender if transactional else PatientSender if programs else IdempotentSender
-            with working(workers_for(cluster.bootstrap, history, keys, seed, sender)):
+            with working(workers_for(view.access, history, keys, seed, sender)):
                 for deed in deeds:
                     if isinstance(deed, str):
                         chaos.do(deed, hold_seconds=hold_seconds)
                     else:
                         deed(chaos, cluster, view)
                 chaos.await_progress()
-            read_to_the_end(cluster.bootstrap, history, keys)
+            read_to_the_end(view.access, history, keys)
             check(history)
             assert not history.complaints, history.complaints[:5]
             # A run without operations shows nothing.

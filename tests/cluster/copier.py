@@ -1,14 +1,15 @@
 """Consume, transform, produce: a program that copies ``input`` to ``output``, each record once, and
 may die at any moment.
 
-    python -m tests.cluster.copier BOOTSTRAP TRANSACTIONAL_ID INSTANCE_ID GROUP_PROTOCOL SEED
+    python -m tests.cluster.copier BOOTSTRAP TRANSACTIONAL_ID INSTANCE_ID PROTOCOL SEED SETTINGS
 
-It prints ``ready`` when its producer has fenced the previous owner of the transactional id, and
-``begin NAME SECONDS`` and ``end`` around every call that may block, so that the test can tell a
-copier that hangs inside its client. Now and then it aborts a transaction on purpose, and what it
-writes into such a one begins with ``never``. Its exit code is :data:`FENCED` when another copier
-has taken its place, and :data:`BROKEN` when it was given a record that is not the next one. Its
-journal goes to stderr, among librdkafka's own log.
+SETTINGS is a properties file with the client's settings for security. The copier prints ``ready``
+when its producer has fenced the previous owner of the transactional id, and ``begin NAME SECONDS``
+and ``end`` around every call that may block, so that the test can tell a copier that hangs inside
+its client. Now and then it aborts a transaction on purpose, and what it writes into such a one
+begins with ``never``. Its exit code is :data:`FENCED` when another copier has taken its place, and
+:data:`BROKEN` when it was given a record that is not the next one. Its journal goes to stderr,
+among librdkafka's own log.
 
 ``Copier.java`` is the same program for the Java client.
 
@@ -50,6 +51,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -118,8 +120,9 @@ class Astray(Exception):
 
 
 class Copier:
-    def __init__(self, bootstrap: str, transactional_id: str, instance_id: str, protocol: str, seed: str) -> None:
+    def __init__(self, bootstrap: str, transactional_id: str, instance_id: str, protocol: str, seed: str, settings: str) -> None:
         self._chance = random.Random(seed)
+        security = dict(line.split("=", 1) for line in Path(settings).read_text().splitlines())
         self._incremental = protocol == "consumer"
         # The offset of the next record, for every partition that the callbacks assigned to this
         # copier and did not revoke.
@@ -131,6 +134,7 @@ class Copier:
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
+                **security,
                 "group.id": GROUP,
                 "group.protocol": protocol,
                 "isolation.level": "read_committed",
@@ -145,6 +149,7 @@ class Copier:
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
+                **security,
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
                 "linger.ms": 1,

@@ -34,6 +34,7 @@ from barnabas.wire.messages.describe_transactions import DescribeTransactionsReq
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from peers.apache_kafka import JARS, java
 from peers.cluster import ends_with_us
+from tests.cluster.access import Access
 from tests.cluster.asking import GROUP_KEY, TRANSACTION_KEY, ask_coordinator
 from tests.cluster.copier import BROKEN, FENCED, GROUP, INPUT
 from tests.waiting import until
@@ -84,10 +85,13 @@ class Call:
 class Copier:
     """One process, and its journal."""
 
-    def __init__(self, kind: Kind, slot: int, bootstrap: str, seed: str, journal: Path) -> None:
+    def __init__(self, kind: Kind, slot: int, access: Access, seed: str, journal: Path) -> None:
         self.kind = kind
         self.transactional_id = f"copier-{slot}"
-        arguments = [bootstrap, self.transactional_id, f"instance-{slot}" if kind.static else "", kind.protocol, seed]
+        security = journal.with_suffix(".properties")
+        settings = access.java if kind.client == "java" else access.librdkafka
+        security.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        arguments = [access.bootstrap, self.transactional_id, f"instance-{slot}" if kind.static else "", kind.protocol, seed, str(security)]
         if kind.client == "java":
             command = java(f"-Dcopier={slot}", "Copier", *arguments)
             command[command.index("-cp") + 1] += f":{compiled().name}"
@@ -153,9 +157,9 @@ class Copier:
 class Copiers:
     """One copier in each slot, replaced when it ends, and the zombies that others have replaced."""
 
-    def __init__(self, kinds: Sequence[Kind], bootstrap: str, seed: int, evidence: Path) -> None:
+    def __init__(self, kinds: Sequence[Kind], access: Access, seed: int, evidence: Path) -> None:
         self._kinds = kinds
-        self._bootstrap = bootstrap
+        self._access = access
         self._seed = seed
         self._evidence = evidence
         self._started = 0
@@ -181,7 +185,7 @@ class Copiers:
     def _start(self, slot: int) -> Copier:
         self._started += 1
         journal = self._evidence / f"copier-{slot}-{self._started:03}.log"
-        return Copier(self._kinds[slot], slot, self._bootstrap, f"{self._seed}/{self._started}", journal)
+        return Copier(self._kinds[slot], slot, self._access, f"{self._seed}/{self._started}", journal)
 
     def kill(self, slot: int) -> None:
         self.running[slot].kill()
@@ -218,7 +222,7 @@ class Copiers:
 
     def _coordinators_answer(self, copier: Copier) -> bool:
         described = ask_coordinator(
-            self._bootstrap,
+            self._access,
             copier.transactional_id,
             DescribeTransactionsRequest(transactional_ids=[copier.transactional_id]),
             key_type=TRANSACTION_KEY,
@@ -226,7 +230,7 @@ class Copiers:
         return (
             described is not None
             and not any(each.error_code for each in described.transaction_states)
-            and committed_offsets(self._bootstrap) != {}
+            and committed_offsets(self._access) != {}
         )
 
     def summary(self) -> str:
@@ -264,14 +268,14 @@ class Copiers:
         until(ended, "the zombie ends", seen=lambda: zombie.call)
 
 
-def committed_offsets(bootstrap: str) -> dict[int, int]:
+def committed_offsets(access: Access) -> dict[int, int]:
     """The offsets that finished transactions of the group have committed. Empty while no
     coordinator answers."""
     topics = [OffsetFetchRequestTopics(name=INPUT, partition_indexes=list(range(INPUT_PARTITIONS)))]
     request = OffsetFetchRequest(
         groups=[OffsetFetchRequestGroup(group_id=GROUP, member_id=None, member_epoch=-1, topics=topics)], require_stable=False
     )
-    answer = ask_coordinator(bootstrap, GROUP, request, 9, key_type=GROUP_KEY)
+    answer = ask_coordinator(access, GROUP, request, 9, key_type=GROUP_KEY)
     if answer is None or answer.groups[0].error_code:
         return {}
     return {each.partition_index: max(each.committed_offset, 0) for each in answer.groups[0].topics[0].partitions}

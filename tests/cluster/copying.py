@@ -25,6 +25,7 @@ from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribe
 from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
 from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest
+from tests.cluster.access import Access
 from tests.cluster.asking import READ_COMMITTED, READ_UNCOMMITTED, end_offsets
 from tests.cluster.copier import GROUP, INPUT, OUTPUT, OUTPUT_PARTITIONS
 from tests.cluster.copiers import INPUT_PARTITIONS, Copiers, Kind, committed_offsets, reports
@@ -63,11 +64,11 @@ class Feed:
 
 
 @contextmanager
-def feeding(bootstrap: str, feed: Feed) -> Iterator[None]:
+def feeding(access: Access, feed: Feed) -> Iterator[None]:
     """Feeds the input in the background; at the end of the block everything has been delivered."""
     producer = Producer(
         {
-            "bootstrap.servers": bootstrap,
+            **access.librdkafka,
             "enable.idempotence": True,
             "linger.ms": 5,
             "message.timeout.ms": 120_000,
@@ -104,31 +105,31 @@ def feeding(bootstrap: str, feed: Feed) -> Iterator[None]:
 # -- what comes out ---------------------------------------------------------------------------
 
 
-def situation(bootstrap: str) -> str:
+def situation(access: Access) -> str:
     """The state of the cluster, for the reader of a failed wait."""
     told: list[object] = []
-    for address in bootstrap.split(","):
-        with suppress(OSError), Client(address, timeout=5) as client:
+    for address in access.bootstrap.split(","):
+        with suppress(OSError), access.connect(address, 5) as client:
             told += client.ask(DescribeGroupsRequest(groups=[GROUP])).groups
             told += client.ask(ConsumerGroupDescribeRequest(group_ids=[GROUP], include_authorized_operations=False)).groups
             listed = client.ask(ListTransactionsRequest(state_filters=[], producer_id_filters=[])).transaction_states
             ids = [each.transactional_id for each in listed]
             told += client.ask(DescribeTransactionsRequest(transactional_ids=ids)).transaction_states
-    return "\n".join([f"committed {committed_offsets(bootstrap)}", *map(repr, told)])
+    return "\n".join([f"committed {committed_offsets(access)}", *map(repr, told)])
 
 
-def unfinished(bootstrap: str) -> int:
+def unfinished(access: Access) -> int:
     """Records of the output after the last stable offset; -1 while no broker answers."""
-    ends = end_offsets(bootstrap, OUTPUT, range(OUTPUT_PARTITIONS), READ_UNCOMMITTED)
-    stable = end_offsets(bootstrap, OUTPUT, range(OUTPUT_PARTITIONS), READ_COMMITTED)
+    ends = end_offsets(access, OUTPUT, range(OUTPUT_PARTITIONS), READ_UNCOMMITTED)
+    stable = end_offsets(access, OUTPUT, range(OUTPUT_PARTITIONS), READ_COMMITTED)
     return sum(ends.values()) - sum(stable.values()) if ends is not None and stable is not None else -1
 
 
-def read_output(bootstrap: str, isolation_level: str) -> dict[int, list[tuple[int, bytes]]]:
+def read_output(access: Access, isolation_level: str) -> dict[int, list[tuple[int, bytes]]]:
     """By partition of the output: offsets and values, to the current end."""
     consumer = Consumer(
         {
-            "bootstrap.servers": bootstrap,
+            **access.librdkafka,
             "group.id": "nobody",
             "enable.auto.commit": False,
             "isolation.level": isolation_level,
@@ -168,8 +169,8 @@ class Copy:
     def __init__(self) -> None:
         self.seen: dict[int, list[tuple[int, bytes]]] = {index: [] for index in range(OUTPUT_PARTITIONS)}
 
-    def check(self, bootstrap: str) -> None:
-        now = read_output(bootstrap, "read_committed")
+    def check(self, access: Access) -> None:
+        now = read_output(access, "read_committed")
         for partition, before in self.seen.items():
             assert now[partition][: len(before)] == before, f"output {partition}: what was there is not there, or not where it was"
         self.seen = now
@@ -203,7 +204,7 @@ def _story(numbers: list[int], wrong: int) -> str:
 class Kafka(Protocol):
     """The cluster in which the copiers work."""
 
-    bootstrap: str
+    access: Access
 
     def create_topic(self, name: str, partitions: int, configs: dict[str, str] | None = None) -> None: ...
 
@@ -229,10 +230,10 @@ class Kafka(Protocol):
 class OneNode:
     def __init__(self, broker: EmbeddedBroker) -> None:
         self._broker = broker
-        self.bootstrap = broker.bootstrap
+        self.access = Access(broker.bootstrap)
 
     def create_topic(self, name: str, partitions: int, configs: dict[str, str] | None = None) -> None:
-        with Client(self.bootstrap) as client:
+        with Client(self.access.bootstrap) as client:
             client.create_topic(name, partitions, configs)
 
     def kill(self, chance: random.Random) -> None:
@@ -268,13 +269,11 @@ class World:
 
     def await_progress(self) -> None:
         """Waits until a transaction that begins now commits."""
-        before = until(
-            lambda: committed_offsets(self._kafka.bootstrap), "the group's coordinator answers", seconds_max=LONG_PATIENCE_SECONDS
-        )
+        before = until(lambda: committed_offsets(self._kafka.access), "the group's coordinator answers", seconds_max=LONG_PATIENCE_SECONDS)
 
         def further() -> bool:
             self._copiers.look_after()
-            return sum(committed_offsets(self._kafka.bootstrap).values()) > sum(before.values())
+            return sum(committed_offsets(self._kafka.access).values()) > sum(before.values())
 
         until(further, f"something is copied after {self.deeds[-5:]}, {self._copiers.own_exits[-3:]}", seconds_max=LONG_PATIENCE_SECONDS)
 
@@ -317,21 +316,21 @@ def copied_within(kafka: Kafka, kinds: Sequence[Kind], deeds: Sequence[str], see
     kafka.create_topic(INPUT, INPUT_PARTITIONS)
     kafka.create_topic(OUTPUT, OUTPUT_PARTITIONS, {"segment.bytes": "1048576"})
     feed, copy = Feed(), Copy()
-    with Copiers(kinds, kafka.bootstrap, seed, kept) as copiers:
+    with Copiers(kinds, kafka.access, seed, kept) as copiers:
         world = World(kafka, copiers, random.Random(seed))
         try:
-            with feeding(kafka.bootstrap, feed):
+            with feeding(kafka.access, feed):
                 for number, deed in enumerate(deeds):
                     world.await_progress()
                     world.do(deed)
                     if number % 10 == 5:
-                        copy.check(kafka.bootstrap)
+                        copy.check(kafka.access)
                 world.await_progress()
                 copiers.await_fencing()
 
             def everything_is_copied() -> bool:
                 copiers.look_after()
-                return committed_offsets(kafka.bootstrap) == dict(feed.sent) and unfinished(kafka.bootstrap) == 0
+                return committed_offsets(kafka.access) == dict(feed.sent) and unfinished(kafka.access) == 0
 
             until(everything_is_copied, "the rest is copied", seconds_max=LONG_PATIENCE_SECONDS)
             check_for_ever(kafka, copy, feed)
@@ -340,7 +339,7 @@ def copied_within(kafka: Kafka, kinds: Sequence[Kind], deeds: Sequence[str], see
         except BaseException as failure:
             failure.add_note(f"seed {seed}, rounds: {world.deeds}\n{kafka.story()}")
             failure.add_note("\n".join([*copiers.own_exits, *copiers.hung, *copiers.whereabouts(), f"sent {feed.sent}"]))
-            failure.add_note(situation(kafka.bootstrap))
+            failure.add_note(situation(kafka.access))
             raise
         finally:
             reports.append(f"{len(deeds)} rounds, {sum(feed.sent.values())} records: {copiers.summary()}")
@@ -349,9 +348,9 @@ def copied_within(kafka: Kafka, kinds: Sequence[Kind], deeds: Sequence[str], see
 def check_for_ever(kafka: Kafka, copy: Copy, feed: Feed) -> None:
     """Checks the copy now, after a restart and after a crash."""
     for _ in chain([None], kafka.restarted()):
-        copy.check(kafka.bootstrap)
+        copy.check(kafka.access)
         copy.check_complete(feed)
         kafka.check_well()
-    everything = [value for records in read_output(kafka.bootstrap, "read_uncommitted").values() for _, value in records]
+    everything = [value for records in read_output(kafka.access, "read_uncommitted").values() for _, value in records]
     # A run without aborted transactions would not show that they are hidden.
     assert any(value.startswith(b"never") for value in everything)

@@ -10,8 +10,9 @@ from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.copiers import Kind
 from tests.cluster.copying import CONFIG, copied_within
 from tests.cluster.evidence import evidence
+from tests.cluster.secured_cluster import plaintext_cluster, secured_cluster
 from tests.cluster.starvation import Pausable
-from tests.cluster.view import View, ready
+from tests.cluster.view import View
 
 
 class SeveralNodes:
@@ -21,7 +22,7 @@ class SeveralNodes:
         self._cluster = cluster
         self._view = view
         self._topics: list[str] = []
-        self.bootstrap = cluster.bootstrap
+        self.access = view.access
 
     def create_topic(self, name: str, partitions: int, configs: dict[str, str] | None = None) -> None:
         self._view.create_topic(name, partitions, configs=configs)
@@ -63,6 +64,8 @@ class SeveralNodes:
         return self._cluster.story()
 
 
-def copied_in_a_cluster(kinds: Sequence[Kind], deeds: Sequence[str], seed: int) -> None:
-    with evidence("copying") as kept, barnabas_cluster(brokers=3, properties={**QUICK, **CONFIG}, directory=kept) as cluster:
-        copied_within(SeveralNodes(cluster, ready(cluster)), kinds, deeds, seed, kept)
+def copied_in_a_cluster(kinds: Sequence[Kind], deeds: Sequence[str], seed: int, *, secured: bool = False) -> None:
+    with evidence("copying") as kept:
+        made = barnabas_cluster(brokers=3, properties={**QUICK, **CONFIG}, directory=kept)
+        with secured_cluster(made) if secured else plaintext_cluster(made) as (cluster, view):
+            copied_within(SeveralNodes(cluster, view), kinds, deeds, seed, kept)

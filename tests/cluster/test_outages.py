@@ -32,10 +32,10 @@ def producing() -> Iterator[tuple[View, History]]:
     with barnabas_cluster(brokers=3, controllers=3) as cluster:
         view = ready(cluster)
         view.create_topic(KEY.topic)
-        with working([IdempotentSender("sender", cluster.bootstrap, history, [KEY])]):
+        with working([IdempotentSender("sender", view.access, history, [KEY])]):
             until(lambda: history.done("send") > 100, "records are acknowledged")
             yield view, history
-        read_to_the_end(cluster.bootstrap, history, [KEY])
+        read_to_the_end(view.access, history, [KEY])
         check(history)
         assert history.done("send", Outcome.INFO) == 0, "a client was told of an error"
 

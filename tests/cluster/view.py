@@ -23,7 +23,7 @@ from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicParti
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponsePartition
 from peers.cluster import Cluster, Node
-from tests.scenarios.client import Client
+from tests.cluster.access import Access, Security
 from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 # A node that is cut off or overloaded is given up for another one.
@@ -39,17 +39,22 @@ _DESCRIBE_QUORUM = DescribeQuorumRequest(topics=[TopicData(topic_name="__cluster
 class View:
     """``without`` names nodes that are not asked, because they cannot know the state any more."""
 
-    def __init__(self, cluster: Cluster, *, without: Collection[int] = ()) -> None:
+    def __init__(self, cluster: Cluster, *, without: Collection[int] = (), security: Security | None = None) -> None:
         self.cluster = cluster
         self._without = without
+        self.security = security
+
+    @property
+    def access(self) -> Access:
+        return Access(self.cluster.bootstrap, self.security)
 
     def seen_without(self, *nodes: int) -> View:
-        return View(self.cluster, without=nodes)
+        return View(self.cluster, without=nodes, security=self.security)
 
     def ask(self, request: Any, version: int | None = None, *, seconds_max: float = ANSWER_SECONDS_MAX) -> Any | None:
         """The answer of the first broker that gives one."""
         for node in self._askable():
-            with suppress(OSError), Client(node.bootstrap, timeout=seconds_max) as client:
+            with suppress(OSError), self.access.connect(node.bootstrap, seconds_max) as client:
                 return client.ask(request, version)
         return None
 
@@ -66,11 +71,16 @@ class View:
     def quorum(self) -> ResponsePartitionData | None:
         return _leads(self.ask(_DESCRIBE_QUORUM, 1))
 
+    def listeners_of_voters(self) -> dict[int, set[str]]:
+        """The names of the listeners with which the voters are known."""
+        answer = self.ask(_DESCRIBE_QUORUM, 2)
+        return {} if answer is None else {node.node_id: {each.name for each in node.listeners} for node in answer.nodes}
+
     def controller_by_itself(self) -> int | None:
         """The controller that claims to lead the quorum, asked at its own listener."""
         for node in self.cluster.controllers:
             if node.responsive:
-                with suppress(OSError), Client(node.controller, timeout=ANSWER_SECONDS_MAX) as client:
+                with suppress(OSError), self.access.connect(node.controller, ANSWER_SECONDS_MAX) as client:
                     if _leads(client.ask(_DESCRIBE_QUORUM, 1)) is not None:
                         return node.id
         return None
@@ -88,9 +98,8 @@ class View:
 
         until(all_agree, f"the brokers are {sorted(wanted)}", seen=self.brokers, seconds_max=LONG_PATIENCE_SECONDS)
 
-    @staticmethod
-    def _as_seen_by(node: Node) -> set[int]:
-        with suppress(OSError), Client(node.bootstrap, timeout=ANSWER_SECONDS_MAX) as client:
+    def _as_seen_by(self, node: Node) -> set[int]:
+        with suppress(OSError), self.access.connect(node.bootstrap, ANSWER_SECONDS_MAX) as client:
             return {broker.node_id for broker in client.ask(MetadataRequest(topics=[], allow_auto_topic_creation=False)).brokers}
         return set()
 
@@ -231,9 +240,9 @@ def _leads(answer: Any | None) -> ResponsePartitionData | None:
     return partition if partition.error_code == 0 and partition.leader_id >= 0 else None
 
 
-def ready(cluster: Cluster) -> View:
+def ready(cluster: Cluster, security: Security | None = None) -> View:
     """Waits until all brokers are in the cluster and a controller is active."""
-    view = View(cluster)
+    view = View(cluster, security=security)
     view.await_brokers(*(node.id for node in cluster.brokers))
     view.await_controller()
     return view

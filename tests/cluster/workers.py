@@ -17,6 +17,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from tests.cluster.access import Access, Login
 from tests.cluster.asking import READ_COMMITTED, READ_UNCOMMITTED, end_offsets
 from tests.cluster.history import History, Key, Moved, Operation, Outcome, Polled, Sent
 from tests.waiting import LONG_PATIENCE_SECONDS, until
@@ -54,15 +55,17 @@ def value_of(message: Message) -> int:
 class Worker(ABC):
     """A thread that repeats its work until it is stopped. Its exceptions fail the test."""
 
-    def __init__(self, process: str, bootstrap: str, history: History, keys: Sequence[Key], seed: int = 0) -> None:
+    def __init__(self, process: str, access: Access, history: History, keys: Sequence[Key], seed: int = 0) -> None:
         self.process = process
-        self.bootstrap = bootstrap
+        self.access = access
         self.history = history
         self.keys = list(keys)
         self.chance = random.Random(f"{seed}/{process}")
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=process, daemon=True)
         self.failure: BaseException | None = None
+        self.client: Producer | Consumer | None = None
+        self._new_login: Login | None = None
         # The test has failed, so requests in flight are dropped.
         self.abandoned = False
 
@@ -74,6 +77,12 @@ class Worker(ABC):
 
     @abstractmethod
     def end(self) -> None: ...
+
+    def use_password(self, login: Login) -> None:
+        """From the next authentication on; connections stay. Returns before the client knows it:
+        confluent-kafka 2.16 deadlocks when another thread sets the password of a consumer that
+        polls."""
+        self._new_login = login
 
     def start(self) -> None:
         self._thread.start()
@@ -91,11 +100,18 @@ class Worker(ABC):
         try:
             self.begin()
             while not self._stop.is_set():
+                self._change_password()
                 self.go_round()
             self.end()
         except BaseException as failure:  # noqa: BLE001 - handed to whoever joins
             self.failure = failure
             self.history.complain(f"{self.process}: {failure!r}")
+
+    def _change_password(self) -> None:
+        login, self._new_login = self._new_login, None
+        if login is not None:
+            assert self.client is not None
+            self.client.set_sasl_credentials(login.user, login.password)
 
 
 class IdempotentSender(Worker):
@@ -104,9 +120,9 @@ class IdempotentSender(Worker):
     IN_FLIGHT_MAX = 5
 
     def begin(self) -> None:
-        self._producer = Producer(
+        self._producer = self.client = Producer(
             {
-                "bootstrap.servers": self.bootstrap,
+                **self.access.librdkafka,
                 "enable.idempotence": True,
                 "max.in.flight.requests.per.connection": self.IN_FLIGHT_MAX,
                 "linger.ms": 2,
@@ -156,9 +172,9 @@ class TransactionalSender(Worker):
         self._producer = self._make()
 
     def _make(self) -> Producer:
-        producer = Producer(
+        producer = self.client = Producer(
             {
-                "bootstrap.servers": self.bootstrap,
+                **self.access.librdkafka,
                 "transactional.id": self.process,
                 "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
                 "linger.ms": 2,
@@ -227,9 +243,9 @@ class AssignedReader(Worker):
     AGAIN_SHARE = 1 / 256
 
     def begin(self) -> None:
-        self._consumer = Consumer(
+        self._consumer = self.client = Consumer(
             {
-                "bootstrap.servers": self.bootstrap,
+                **self.access.librdkafka,
                 "group.id": f"nobody-{self.process}",
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
@@ -261,9 +277,9 @@ class GroupReader(Worker):
     GROUP = "readers"
 
     def begin(self) -> None:
-        self._consumer = Consumer(
+        self._consumer = self.client = Consumer(
             {
-                "bootstrap.servers": self.bootstrap,
+                **self.access.librdkafka,
                 "group.id": self.GROUP,
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
@@ -346,12 +362,12 @@ def working(workers: Sequence[Worker]) -> Iterator[None]:
         worker.join()
 
 
-def read_to_the_end(bootstrap: str, history: History, keys: Sequence[Key]) -> None:
+def read_to_the_end(access: Access, history: History, keys: Sequence[Key]) -> None:
     """The final reads: every partition from its beginning, once no transaction is open."""
-    until(lambda: _nothing_open(bootstrap, keys), "every transaction is over", seconds_max=LONG_PATIENCE_SECONDS)
+    until(lambda: _nothing_open(access, keys), "every transaction is over", seconds_max=LONG_PATIENCE_SECONDS)
     consumer = Consumer(
         {
-            "bootstrap.servers": bootstrap,
+            **access.librdkafka,
             "group.id": "final",
             "enable.auto.commit": False,
             "isolation.level": "read_committed",
@@ -394,10 +410,10 @@ def read_to_the_end(bootstrap: str, history: History, keys: Sequence[Key]) -> No
         consumer.close()
 
 
-def _nothing_open(bootstrap: str, keys: Sequence[Key]) -> bool:
+def _nothing_open(access: Access, keys: Sequence[Key]) -> bool:
     for topic in {key.topic for key in keys}:
         partitions = [key.partition for key in keys if key.topic == topic]
-        ends = end_offsets(bootstrap, topic, partitions, READ_UNCOMMITTED)
-        if ends is None or ends != end_offsets(bootstrap, topic, partitions, READ_COMMITTED):
+        ends = end_offsets(access, topic, partitions, READ_UNCOMMITTED)
+        if ends is None or ends != end_offsets(access, topic, partitions, READ_COMMITTED):
             return False
     return True

@@ -29,8 +29,8 @@ class Victim:
         self.bootstrap = kafka.bootstrap
         self.data_dir = Path(kafka.data_dir)
 
-    def client(self, **options: int) -> Client:
-        return Client(self.bootstrap, **options)
+    def client(self, *, receive_buffer_bytes: int | None = None) -> Client:
+        return Client(self.bootstrap, receive_buffer_bytes=receive_buffer_bytes)
 
     @property
     def complaints(self) -> str:

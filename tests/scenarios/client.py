@@ -7,6 +7,7 @@ every response to the last byte.
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 from collections.abc import Iterable, Sequence
 from types import TracebackType
@@ -27,6 +28,8 @@ from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopi
 from barnabas.wire.messages.incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
+from barnabas.wire.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.wire.messages.sasl_handshake import SaslHandshakeRequest
 from tests.waiting import PATIENCE_SECONDS
 
 # The newest versions in which topics still go by name, so that a test need not look up ids.
@@ -59,7 +62,14 @@ def newest(request: Any) -> int:
 
 
 class Client:
-    def __init__(self, bootstrap: str, *, timeout: float = PATIENCE_SECONDS, receive_buffer_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        *,
+        timeout: float = PATIENCE_SECONDS,
+        receive_buffer_bytes: int | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         host, _, port = bootstrap.rpartition(":")
         self.socket = socket.socket()
         if receive_buffer_bytes is not None:
@@ -68,6 +78,8 @@ class Client:
         self.socket.settimeout(timeout)
         try:
             self.socket.connect((host, int(port)))
+            if tls is not None:
+                self.socket = tls.wrap_socket(self.socket, server_hostname=host)
         except OSError:
             self.socket.close()
             raise
@@ -130,6 +142,13 @@ class Client:
             return True
 
     # -- shortcuts for tests ------------------------------------------------------------------
+
+    def log_in(self, user: str, password: str) -> None:
+        """With PLAIN."""
+        assert self.ask(SaslHandshakeRequest(mechanism="PLAIN"), 1).error_code == 0
+        token = b"\x00".join((b"", user.encode(), password.encode()))
+        answer = self.ask(SaslAuthenticateRequest(auth_bytes=token), 2)
+        assert answer.error_code == 0, answer
 
     def probe(self) -> None:
         """The broker serves."""

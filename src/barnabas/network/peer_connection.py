@@ -135,6 +135,7 @@ class PeerConnection(asyncio.BufferedProtocol):
         self.became_ready = False
         # The loop's time at which the session should be replaced; None if it does not end.
         self.retires_at: float | None = None
+        self._retired = False
         # None until the peer has sent them.
         self.versions: dict[int, Versions] | None = None
         # Whether the peer has answered any request besides those of the beginning.
@@ -251,6 +252,8 @@ class PeerConnection(asyncio.BufferedProtocol):
         # fail.
         self._expected.popleft()
         call.settle(outcome)
+        if self._retired:
+            self.retire()
 
     # -- ApiVersions
 
@@ -332,6 +335,12 @@ class PeerConnection(asyncio.BufferedProtocol):
         if self._counted:
             self._counted = False
             descriptors.give_back()
+
+    def retire(self) -> None:
+        """Close the connection after its last response. No request is sent from now on."""
+        self._retired = True
+        if not self._expected:
+            self.close("the session is nearly over")
 
     def close(self, reason: str) -> None:
         """Close the connection and fail all waiting calls. It does not wait, because nothing is

@@ -72,6 +72,8 @@ class Peer:
         self._waiting: deque[Call] = deque()
         # Set from the start of dialling; see the table above.
         self._connection: PeerConnection | None = None
+        # A connection whose session is nearly over, until its last response has arrived.
+        self._retired: PeerConnection | None = None
         self._dialling: asyncio.Task[None] | None = None
         self._setup: asyncio.TimerHandle | None = None
         self._backing_off: asyncio.TimerHandle | None = None
@@ -84,7 +86,7 @@ class Peer:
         once.
         """
         connection = self._connection
-        unanswered = len(self._waiting) + (connection.unanswered if connection is not None else 0)
+        unanswered = len(self._waiting) + sum(each.unanswered for each in (connection, self._retired) if each is not None)
         if self._closed or unanswered >= CALLS_WAITING_MAX:
             return Promise.kept(ErrorCode.NETWORK_EXCEPTION)
         if connection is not None and connection.retires_at is not None:
@@ -99,12 +101,14 @@ class Peer:
         return call.answer
 
     def _unless_retired(self, connection: PeerConnection, retires_at: float) -> PeerConnection | None:
-        """The connection, or None when its session is nearly over and it has nothing to answer:
-        then the next one logs in again."""
-        if connection.unanswered or asyncio.get_running_loop().time() < retires_at:
+        """The connection, or None when its session is nearly over: then the next one logs in again,
+        and this one only waits for its last responses."""
+        if asyncio.get_running_loop().time() < retires_at:
             return connection
-        self._connection = None
-        connection.close("the session is nearly over")
+        if self._retired is not None:
+            self._retired.close("the session is over")
+        self._connection, self._retired = None, connection
+        connection.retire()
         return None
 
     @property
@@ -114,15 +118,17 @@ class Peer:
 
     @property
     def idle(self) -> bool:
-        return self._connection is None and not self._waiting
+        return self._connection is None and self._retired is None and not self._waiting
 
     def _timed_out(self, call: Call) -> None:
         call.timer = None
         if call in self._waiting:
             self._waiting.remove(call)
             call.settle(ErrorCode.REQUEST_TIMED_OUT)
-        elif self._connection is not None:
-            self._connection.timed_out(call)
+            return
+        for connection in (self._connection, self._retired):
+            if connection is not None:
+                connection.timed_out(call)
 
     # -- connecting
 
@@ -133,7 +139,7 @@ class Peer:
             self._buffer,
             self._client_id,
             on_ready=self._send_waiting,
-            on_lost=self._lost,
+            on_lost=lambda reason: self._lost(connection, reason),
             answer_bytes_max=self._answer_bytes_max,
             host=self.host,
             login=self._login,
@@ -151,9 +157,9 @@ class Peer:
                 await loop.create_connection(lambda: connection, self.host, self.port, ssl=self._tls.context, server_hostname=self.host)
         # The address is unchecked: it came from a registration, and a resolver may refuse it.
         except (OSError, ValueError, OverflowError) as error:
-            self._lost(str(error))
+            self._lost(connection, str(error))
         except asyncio.CancelledError:
-            self._lost("timed out while connecting")
+            self._lost(connection, "timed out while connecting")
         if self._closed:
             connection.close("closed here")
 
@@ -173,10 +179,14 @@ class Peer:
             else:
                 self._connection.send(call)
 
-    def _lost(self, reason: str) -> None:
-        connection, self._connection = self._connection, None
-        if connection is None:
+    def _lost(self, connection: PeerConnection, reason: str) -> None:
+        if connection is self._retired:
+            self._retired = None
+        # The transport tells of the end later than it was closed, and by then there may be another
+        # connection.
+        if connection is not self._connection:
             return
+        self._connection = None
         self._stop_setup_timer()
         if connection.useful:
             self._backoff_ms = 0
@@ -218,8 +228,9 @@ class Peer:
             self._backing_off.cancel()
         if self._dialling is not None:
             self._dialling.cancel()
-        if self._connection is not None:
-            self._connection.close("closed here")
+        for connection in (self._connection, self._retired):
+            if connection is not None:
+                connection.close("closed here")
         failed, self._waiting = self._waiting, deque()
         for call in failed:
             call.settle(ErrorCode.NETWORK_EXCEPTION)

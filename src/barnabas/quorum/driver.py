@@ -156,14 +156,14 @@ class QuorumDriver:
         self._step(Append(tuple(encode_metadata_record(record) for record in records)))
         return self._core.log_end_offset
 
-    def serve(self, request: Any, version: int = NEWEST_VERSION) -> Promise[Any]:
-        """The response to one of the quorum's own requests."""
+    def serve(self, request: Any, version: int = NEWEST_VERSION, listener_name: str | None = None) -> Promise[Any]:
+        """The response to one of the quorum's own requests, which arrived on this listener."""
         if isinstance(request, DescribeQuorumRequest):
             return Promise.kept(describe_quorum(self.status(), request, version))
         answer: Promise[Any] = Promise()
         self._next_token += 1
         self._answers[self._next_token] = answer
-        self._step(Requested(self._next_token, request, version))
+        self._step(Requested(self._next_token, request, version, listener_name))
         return answer
 
     def resign(self, epoch: int) -> None:

@@ -20,4 +20,4 @@ NEEDS = on_cluster(Operation.CLUSTER_ACTION)
 
 
 def handle(broker: Broker, caller: Caller, request: BeginQuorumEpochRequest) -> Promise[Any]:
-    return broker.quorum.serve(request, caller.version)
+    return broker.quorum.serve(request, caller.version, caller.listener)

@@ -27,4 +27,4 @@ NEEDS = on_cluster(Operation.CLUSTER_ACTION)
 
 
 def handle(broker: Broker, caller: Caller, request: FetchRequest) -> Promise[Any]:
-    return broker.quorum.serve(request, caller.version)
+    return broker.quorum.serve(request, caller.version, caller.listener)

@@ -37,7 +37,7 @@ from barnabas.wire.messages.vote import VoteRequest, VoteResponse
 # -- requests of other nodes -------------------------------------------------------------------
 
 
-def on_vote_request(quorum: Quorum, token: int, request: VoteRequest, version: int) -> None:
+def on_vote_request(quorum: Quorum, token: int, request: VoteRequest, version: int, listener_name: str | None) -> None:
     if not quorum.known_cluster(request.cluster_id):
         quorum.emit(Reply(token, refused_vote(ErrorCode.INCONSISTENT_CLUSTER_ID)))
         return
@@ -64,7 +64,7 @@ def on_vote_request(quorum: Quorum, token: int, request: VoteRequest, version: i
             granted = _would_grant(quorum, candidate, up_to_date=quorum.log.is_behind(end_of_log), pre_vote=pre_vote)
             if granted and not pre_vote and quorum.state.voted_id == NO_NODE:
                 grant_vote(quorum, candidate)
-    quorum.emit(Reply(token, vote_response(error, quorum.leader_info, version, granted=granted)))
+    quorum.emit(Reply(token, vote_response(error, quorum.leader_info(listener_name), version, granted=granted)))
 
 
 def _would_grant(quorum: Quorum, candidate: ReplicaKey, *, up_to_date: bool, pre_vote: bool) -> bool:
@@ -85,7 +85,7 @@ def _would_grant(quorum: Quorum, candidate: ReplicaKey, *, up_to_date: bool, pre
             return leader_id == NO_NODE and up_to_date
 
 
-def on_begin_request(quorum: Quorum, token: int, request: BeginQuorumEpochRequest, version: int) -> None:
+def on_begin_request(quorum: Quorum, token: int, request: BeginQuorumEpochRequest, version: int, listener_name: str | None) -> None:
     partition = _partition_for_this(quorum, request)
     if isinstance(partition, ErrorCode):
         quorum.emit(Reply(token, refused_begin(partition)))
@@ -93,10 +93,10 @@ def on_begin_request(quorum: Quorum, token: int, request: BeginQuorumEpochReques
     error = _accept_leader(quorum, request, partition)
     if error == ErrorCode.NONE and not quorum.names_this_replica(ReplicaKey(NodeId(request.voter_id), Uuid(partition.voter_directory_id))):
         error = ErrorCode.INVALID_VOTER_KEY
-    quorum.emit(Reply(token, begin_response(error, quorum.leader_info, version)))
+    quorum.emit(Reply(token, begin_response(error, quorum.leader_info(listener_name), version)))
 
 
-def on_end_request(quorum: Quorum, token: int, request: EndQuorumEpochRequest, version: int) -> None:
+def on_end_request(quorum: Quorum, token: int, request: EndQuorumEpochRequest, version: int, listener_name: str | None) -> None:
     partition = _partition_for_this(quorum, request)
     if isinstance(partition, ErrorCode):
         quorum.emit(Reply(token, refused_end(partition)))
@@ -104,7 +104,7 @@ def on_end_request(quorum: Quorum, token: int, request: EndQuorumEpochRequest, v
     error = _accept_leader(quorum, request, partition)
     if error == ErrorCode.NONE and isinstance(quorum.role, Follower) and quorum.role.leader_id == partition.leader_id:
         quorum.role.fetch_deadline_ms = quorum.now_ms + _succession_backoff_ms(quorum, successors_in(partition))
-    quorum.emit(Reply(token, end_response(error, quorum.leader_info, version)))
+    quorum.emit(Reply(token, end_response(error, quorum.leader_info(listener_name), version)))
 
 
 def _partition_for_this(quorum: Quorum, request: BeginQuorumEpochRequest | EndQuorumEpochRequest) -> Any | ErrorCode:

@@ -53,11 +53,13 @@ class Truncated:
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """A request arrived, in ``version`` of its API; the response goes to ``token``."""
+    """A request arrived, in ``version`` of its API; the response goes to ``token``. None as its
+    listener stands for the one on which this node reaches controllers."""
 
     token: int
     request: Any
     version: int
+    listener_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def advance(quorum: Quorum, role: Leader) -> None:
 # -- serving fetches -------------------------------------------------------------------------------
 
 
-def on_fetch_request(quorum: Quorum, token: int, request: FetchRequest, version: int) -> None:
+def on_fetch_request(quorum: Quorum, token: int, request: FetchRequest, version: int, listener_name: str | None) -> None:
     if not quorum.known_cluster(request.cluster_id):
         quorum.emit(Reply(token, refused_fetch(ErrorCode.INCONSISTENT_CLUSTER_ID)))
         return
@@ -91,14 +91,15 @@ def on_fetch_request(quorum: Quorum, token: int, request: FetchRequest, version:
         error = ErrorCode.INVALID_REQUEST
     role = quorum.role
     if error != ErrorCode.NONE or not isinstance(role, Leader):
-        quorum.emit(Reply(token, fetch_response(error, quorum.leader_info, version)))
+        quorum.emit(Reply(token, fetch_response(error, quorum.leader_info(listener_name), version)))
         return
     offset, epoch = partition.fetch_offset, partition.last_fetched_epoch
     size_bytes_max = min(request.max_bytes, partition.partition_max_bytes) if partition.partition_max_bytes > 0 else request.max_bytes
     # Every response has at least one batch, so that each follower makes progress.
     size_bytes_max = max(0, min(size_bytes_max, PIECE_BYTES_MAX))
     verdict = quorum.log.validate(offset, epoch)
-    fetch = ParkedFetch(token, version, offset, epoch, size_bytes_max, quorum.now_ms + min(request.max_wait_ms, FETCH_WAIT_MS_MAX))
+    deadline_ms = quorum.now_ms + min(request.max_wait_ms, FETCH_WAIT_MS_MAX)
+    fetch = ParkedFetch(token, version, listener_name, offset, epoch, size_bytes_max, deadline_ms)
     if isinstance(verdict, Diverging | Snapshotted):
         quorum.emit(_answer(quorum, role, fetch))
         return
@@ -107,7 +108,7 @@ def on_fetch_request(quorum: Quorum, token: int, request: FetchRequest, version:
         record_voter_fetch(quorum, role, replica)
         advance(quorum, role)
         if quorum.role is not role:
-            quorum.emit(Reply(token, fetch_response(ErrorCode.NOT_LEADER_OR_FOLLOWER, quorum.leader_info, version)))
+            quorum.emit(Reply(token, fetch_response(ErrorCode.NOT_LEADER_OR_FOLLOWER, quorum.leader_info(listener_name), version)))
             return
     news = offset < quorum.log.end_offset or partition.high_watermark < _sent_high_watermark(quorum, role)
     if news or request.max_wait_ms == 0 or len(role.parked) >= PARKED_FETCHES_MAX:
@@ -124,7 +125,7 @@ def _answer(quorum: Quorum, role: Leader, fetch: ParkedFetch) -> Effect:
     verdict = quorum.log.validate(fetch.offset, fetch.epoch)
     response = fetch_response(
         ErrorCode.NONE,
-        quorum.leader_info,
+        quorum.leader_info(fetch.listener_name),
         fetch.version,
         high_watermark=_sent_high_watermark(quorum, role),
         log_start_offset=quorum.log.start_offset,
@@ -147,7 +148,7 @@ def _answer_parked(quorum: Quorum, role: Leader, ready: Callable[[ParkedFetch], 
             role.parked.append(fetch)
 
 
-def on_snapshot_request(quorum: Quorum, token: int, request: FetchSnapshotRequest, version: int) -> None:
+def on_snapshot_request(quorum: Quorum, token: int, request: FetchSnapshotRequest, version: int, listener_name: str | None) -> None:
     if not quorum.known_cluster(request.cluster_id):
         quorum.emit(Reply(token, refused_snapshot(ErrorCode.INCONSISTENT_CLUSTER_ID)))
         return
@@ -163,10 +164,10 @@ def on_snapshot_request(quorum: Quorum, token: int, request: FetchSnapshotReques
         error = ErrorCode.POSITION_OUT_OF_RANGE
     role = quorum.role
     if error != ErrorCode.NONE or not isinstance(role, Leader):
-        quorum.emit(Reply(token, snapshot_response(error, quorum.leader_info, version)))
+        quorum.emit(Reply(token, snapshot_response(error, quorum.leader_info(listener_name), version)))
         return
     record_voter_fetch(quorum, role, ReplicaKey(NodeId(request.replica_id), Uuid(partition.replica_directory_id)))
-    response = snapshot_response(ErrorCode.NONE, quorum.leader_info, version, snapshot)
+    response = snapshot_response(ErrorCode.NONE, quorum.leader_info(listener_name), version, snapshot)
     quorum.emit(ReplyWithSnapshot(token, response, snapshot, partition.position, min(request.max_bytes, PIECE_BYTES_MAX)))
 
 

@@ -27,7 +27,7 @@ UNKNOWN_HIGH_WATERMARK = -1
 class LeaderInfo(NamedTuple):
     leader_id: NodeId
     epoch: LeaderEpoch
-    # The leader's endpoint on the listener of the node that asks.
+    # The leader's endpoint on the listener on which the request arrived.
     address: tuple[str, int] | None = None
 
 

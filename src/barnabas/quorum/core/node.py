@@ -246,24 +246,24 @@ class QuorumNode:
             leading.advance(self.quorum, self.quorum.role)
 
     def _requested(self, event: Requested) -> None:
-        quorum, token, version = self.quorum, event.token, event.version
+        quorum, token, version, listener_name = self.quorum, event.token, event.version, event.listener_name
         match event.request:
             case FetchRequest() as request:
-                leading.on_fetch_request(quorum, token, request, version)
+                leading.on_fetch_request(quorum, token, request, version, listener_name)
             case VoteRequest() as request:
-                elections.on_vote_request(quorum, token, request, version)
+                elections.on_vote_request(quorum, token, request, version, listener_name)
             case BeginQuorumEpochRequest() as request:
-                elections.on_begin_request(quorum, token, request, version)
+                elections.on_begin_request(quorum, token, request, version, listener_name)
             case EndQuorumEpochRequest() as request:
-                elections.on_end_request(quorum, token, request, version)
+                elections.on_end_request(quorum, token, request, version, listener_name)
             case FetchSnapshotRequest() as request:
-                leading.on_snapshot_request(quorum, token, request, version)
+                leading.on_snapshot_request(quorum, token, request, version, listener_name)
             case AddRaftVoterRequest() as request:
                 voter_changes.on_add_request(quorum, token, request)
             case RemoveRaftVoterRequest() as request:
                 voter_changes.on_remove_request(quorum, token, request)
             case UpdateRaftVoterRequest() as request:
-                voter_changes.on_update_request(quorum, token, request)
+                voter_changes.on_update_request(quorum, token, request, listener_name)
             case other:
                 raise AssertionError(f"{type(other).__name__} is no event of the quorum")
 

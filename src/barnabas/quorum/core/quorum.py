@@ -122,10 +122,17 @@ class Quorum:
                 return endpoints
         return ()
 
-    @property
-    def leader_info(self) -> LeaderInfo:
-        """The leader and its epoch, as in every response."""
-        return LeaderInfo(self.leader_id, self.epoch, address_of(self.leader_endpoints, self.identity.listener_name))
+    def leader_info(self, listener_name: str | None) -> LeaderInfo:
+        """The leader and its epoch, as in every response to a request that arrived on this
+        listener.
+
+        While controllers move to another listener, the first of ``controller.listener.names``
+        differs from node to node. The node that asks would use the address with the security
+        protocol of its own first listener, so it must never receive the address of another one. It
+        receives no address when this node does not know the leader's there.
+        """
+        asked_on = self.identity.listener_name if listener_name is None else listener_name
+        return LeaderInfo(self.leader_id, self.epoch, address_of(self.leader_endpoints, asked_on))
 
     def known_cluster(self, cluster_id: str | None) -> bool:
         return cluster_id is None or cluster_id == self.identity.cluster_id

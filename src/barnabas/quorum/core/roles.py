@@ -79,6 +79,7 @@ class ParkedFetch:
 
     token: int
     version: int
+    listener_name: str | None
     offset: int
     epoch: int
     size_bytes_max: int

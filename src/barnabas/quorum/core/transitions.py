@@ -182,7 +182,8 @@ def _leave(quorum: Quorum) -> None:
         return
     end_change(quorum, role, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     for parked in role.parked:
-        quorum.emit(Reply(parked.token, fetch_response(ErrorCode.NOT_LEADER_OR_FOLLOWER, quorum.leader_info, parked.version)))
+        leader = quorum.leader_info(parked.listener_name)
+        quorum.emit(Reply(parked.token, fetch_response(ErrorCode.NOT_LEADER_OR_FOLLOWER, leader, parked.version)))
     role.parked = []
     quorum.emit(Resigned(quorum.epoch))
 

@@ -111,9 +111,9 @@ def on_remove_request(quorum: Quorum, token: int, request: RemoveRaftVoterReques
     role.change.end_offset = _write_voters(quorum, role, quorum.voters.without(key.node_id))
 
 
-def on_update_request(quorum: Quorum, token: int, request: UpdateRaftVoterRequest) -> None:
+def on_update_request(quorum: Quorum, token: int, request: UpdateRaftVoterRequest, listener_name: str | None) -> None:
     error = _update(quorum, request)
-    quorum.emit(Reply(token, update_voter_response(error, quorum.leader_info)))
+    quorum.emit(Reply(token, update_voter_response(error, quorum.leader_info(listener_name))))
 
 
 def _update(quorum: Quorum, request: UpdateRaftVoterRequest) -> ErrorCode:

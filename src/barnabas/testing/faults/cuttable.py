@@ -73,7 +73,7 @@ class CuttablePeer(Peer):
 
     async def _connect(self, connection: PeerConnection) -> None:
         if self.cut:
-            self._lost(_REASON)
+            self._lost(connection, _REASON)
         else:
             await super()._connect(connection)
             self._close_if_cut(connection)
@@ -85,8 +85,9 @@ class CuttablePeer(Peer):
 
     def cut_off(self) -> None:
         self.cut = True
-        if self._connection is not None:
-            self._connection.close(_REASON)
+        for connection in (self._connection, self._retired):
+            if connection is not None:
+                connection.close(_REASON)
 
 
 class CuttablePeers(Peers):

@@ -76,10 +76,10 @@ class OneOfThree:
     def sent(self, kind: type[Any]) -> list[Send]:
         return [effect for effect in self.found(Send) if isinstance(effect.request, kind)]
 
-    def ask(self, request: Any, version: int = NEWEST) -> Any:
+    def ask(self, request: Any, version: int = NEWEST, *, listener_name: str | None = None) -> Any:
         """The answer, or None while the request waits."""
         self._tokens += 1
-        self.step(Requested(self._tokens, request, version))
+        self.step(Requested(self._tokens, request, version, listener_name))
         return self.reply_to(self._tokens)
 
     def reply_to(self, token: int) -> Any:
@@ -125,8 +125,8 @@ def refused(epoch: int, *, leader: LeaderInfo | None = None) -> Any:
     return vote_response(0, leader or LeaderInfo(NodeId(-1), LeaderEpoch(epoch)), NEWEST, granted=False)  # type: ignore[arg-type]
 
 
-def begin(leader_id: int, epoch: int) -> Any:
-    return begin_request(CLUSTER, epoch=epoch, leader_id=NodeId(leader_id), endpoints=(), voter=key(1))
+def begin(leader_id: int, epoch: int, *, endpoints: Sequence[Endpoint] = ()) -> Any:
+    return begin_request(CLUSTER, epoch=epoch, leader_id=NodeId(leader_id), endpoints=endpoints, voter=key(1))
 
 
 def vote(candidate: int, epoch: int, *, end: tuple[int, int] = (0, 0), pre: bool = False, voter: ReplicaKey | None = None) -> Any:

@@ -12,11 +12,12 @@ from barnabas.quorum.core.messages import LeaderInfo, begin_response, end_reques
 from barnabas.quorum.core.quorum_state import QuorumState
 from barnabas.quorum.core.roles import Candidate, Follower, LeaderResigned, Prospective, Unattached
 from barnabas.quorum.core.settings import EPOCHS_AHEAD_MAX
+from barnabas.quorum.core.voters import Endpoint
 from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
 from barnabas.wire.messages.end_quorum_epoch import EndQuorumEpochRequest
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.vote import VoteRequest
-from tests.unit.quorum.core.made import CLUSTER, SETTINGS, OneOfThree, begin, granted, key, log_of, refused, vote
+from tests.unit.quorum.core.made import CLUSTER, SETTINGS, OneOfThree, begin, fetch, granted, key, log_of, refused, vote
 
 
 def verdict(response: object) -> tuple[int, bool]:
@@ -65,6 +66,28 @@ def test_a_request_of_an_old_epoch_is_fenced_and_answered_with_the_leader() -> N
     assert verdict(response) == (ErrorCode.FENCED_LEADER_EPOCH, False)
     assert (response.topics[0].partitions[0].leader_id, response.topics[0].partitions[0].leader_epoch) == (2, 5)
     assert [(each.node_id, each.host, each.port) for each in response.node_endpoints] == [(2, "n2", 9093)]
+
+
+@pytest.mark.parametrize(("listener_name", "ports"), [("CONTROLLER", [9093]), ("SECURE", [9094]), ("OTHER", [])])
+@pytest.mark.parametrize("request_", [vote(3, 4), fetch(3, 4), begin(3, 4)], ids=["vote", "fetch", "begin"])
+def test_the_address_of_the_leader_is_that_of_the_listener_on_which_the_request_arrived(
+    request_: object, listener_name: str, ports: list[int]
+) -> None:
+    """Controllers that move to another listener do not all use the same one."""
+    node = OneOfThree()
+    node.ask(begin(2, 5, endpoints=[Endpoint("CONTROLLER", "n2", 9093), Endpoint("SECURE", "n2", 9094)]))
+    assert [each.port for each in node.ask(request_, listener_name=listener_name).node_endpoints] == ports
+
+
+def test_a_waiting_fetch_is_answered_with_the_address_of_its_own_listener() -> None:
+    node = OneOfThree()
+    node.lead()
+    end = (node.core.log_end_offset, node.core.epoch)
+    waiting = node.ask(fetch(2, node.core.epoch, end=end), listener_name="SECURE")
+    token = node.last_token
+    assert waiting is None
+    node.step(Resign(node.core.epoch))
+    assert node.reply_to(token).node_endpoints == []
 
 
 def test_addresses_are_left_out_of_the_first_version() -> None:
