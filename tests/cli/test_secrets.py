@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from barnabas.config.broker_keys import BROKER_KEYS
+from barnabas.config.keys import EffectKind
 from barnabas.config.properties import write_properties
 from barnabas.devcluster.development import development_properties
 from barnabas.model.ids import parse_uuid
@@ -32,7 +33,11 @@ BROKER, SET = 4, 0
 CLUSTER_ID = "Some-cluster-id-------"
 # These are read when a node starts, so they must make sense, or the node does not start.
 _READ_AT_START = frozenset({"sasl.jaas.config"})
-SECRETS = {name: f"SECRET-{name}" for name, key in BROKER_KEYS.items() if key.sensitive and name not in _READ_AT_START}
+SECRETS = {
+    name: f"SECRET-{name}"
+    for name, key in BROKER_KEYS.items()
+    if key.sensitive and name not in _READ_AT_START and key.effect.kind is not EffectKind.REFUSED
+}
 FETCHED, DYNAMIC, SCRAM_PASSWORD = "SECRET-fetched", "SECRET-dynamic", "SECRET-scram"
 
 
