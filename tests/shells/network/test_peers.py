@@ -267,19 +267,24 @@ def test_a_timeout_of_the_oldest_request_replaces_the_connection() -> None:
 def test_a_timeout_behind_a_slower_request_keeps_the_connection() -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.greet()
-        asked = [await visitor.request() for _ in range(3)]
+        asked = [await visitor.request()]
+        connected.set()
+        asked += [await visitor.request() for _ in range(2)]
         await timed_out.wait()
         for number, each in enumerate(asked):
             visitor.writer.write(answer(each.correlation_id, heartbeat_response(number), each.api_version))
         await visitor.reader.read()
 
     async def ask(peer: Peer) -> None:
-        slow, late, last = (peer.send(heartbeat(), timeout_ms=timeout_ms) for timeout_ms in (PATIENCE_MS, 50, PATIENCE_MS))
+        slow = peer.send(heartbeat(), timeout_ms=PATIENCE_MS)
+        # A request that times out before there is a connection is never sent.
+        await connected.wait()
+        late, last = (peer.send(heartbeat(), timeout_ms=timeout_ms) for timeout_ms in (50, PATIENCE_MS))
         assert await coming(late) is ErrorCode.REQUEST_TIMED_OUT
         timed_out.set()
         assert [(await coming(each)).throttle_time_ms for each in (slow, last)] == [0, 2]
 
-    timed_out = asyncio.Event()
+    connected, timed_out = asyncio.Event(), asyncio.Event()
     asyncio.run(asked_of(visit, ask))
 
 
