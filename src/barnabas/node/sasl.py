@@ -12,7 +12,7 @@ from barnabas.config.sasl import SaslSettings
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.entropy import Entropy
 from barnabas.metadata.applier import MetadataView
-from barnabas.metadata.scram import ScramUser
+from barnabas.metadata.scram import ScramCredential, ScramImage, ScramUser
 from barnabas.model.cannot_start import CannotStart
 from barnabas.model.promise import Promise
 from barnabas.network.peer_connection import Login
@@ -73,19 +73,34 @@ class ScramAccounts:
         self._metadata = metadata
         self._secret = secret
         self._tokens = tokens
+        self._image: ScramImage | None = None
+        self._model_keys: ScramKeys | None = None
 
     def find(self, user: str, by_token: bool) -> Account:
         # Made for every user, so that an unknown one causes the same work as a wrong password.
-        invented = invented_keys(self.mechanism, self._secret, user)
+        model = self._model()
+        invented = invented_keys(self.mechanism, self._secret if model is None else model.server_key, user, model)
         found = self._tokens.find(user) if by_token else self._user(user)
         return Account(invented, Principal("User", user), exists=False) if found is None else found
 
     def _user(self, user: str) -> Account | None:
         found = self._metadata.image.scram.by_user.get(ScramUser(user, self.mechanism.number))
-        if found is None:
-            return None
-        keys = ScramKeys(found.salt, found.stored_key, found.server_key, found.iterations)
-        return Account(keys, Principal("User", user), exists=True)
+        return None if found is None else Account(_keys(found), Principal("User", user), exists=True)
+
+    def _model(self) -> ScramKeys | None:
+        """The first user. Its server key is a secret that all nodes share: if each node had its own
+        secret, an attacker would tell an unknown user by salts that differ between brokers. Without
+        any user there is nothing to tell."""
+        image = self._metadata.image.scram
+        if image is not self._image:
+            self._image = image
+            users = [user for user in image.by_user if user.mechanism == self.mechanism.number]
+            self._model_keys = _keys(image.by_user[min(users)]) if users else None
+        return self._model_keys
+
+
+def _keys(found: ScramCredential) -> ScramKeys:
+    return ScramKeys(found.salt, found.stored_key, found.server_key, found.iterations)
 
 
 def client_login(settings: BrokerSettings, listener: str, mechanism_key: str, services: SaslServices) -> Login | None:

@@ -9,6 +9,8 @@ from enum import Enum
 
 ITERATIONS_MIN = 4096
 ITERATIONS_MAX = 16384
+# Of the salts that are made here.
+SALT_BYTES = 32
 
 
 class ScramMechanism(Enum):
@@ -46,11 +48,16 @@ def keys_of(mechanism: ScramMechanism, salted_password: bytes, salt: bytes, iter
     return ScramKeys(salt, mechanism.hash(client_key), mechanism.mac(salted_password, b"Server Key"), iterations)
 
 
-def invented_keys(mechanism: ScramMechanism, secret: bytes, user: str) -> ScramKeys:
+def invented_keys(mechanism: ScramMechanism, secret: bytes, user: str, like: ScramKeys | None = None) -> ScramKeys:
     """Keys for a user that does not exist: always the same ones, and no password fits them.
 
     The exchange with an unknown user then looks and lasts like one with a wrong password. Kafka
-    answers an unknown user at once, which tells an attacker which users exist.
+    answers an unknown user at once, which tells an attacker which users exist. The salt and the
+    iterations resemble those of ``like``, a user that exists.
     """
     salt, stored, server = (mechanism.mac(secret, label + user.encode()) for label in (b"salt:", b"stored:", b"server:"))
-    return ScramKeys(salt[:32], stored, server, ITERATIONS_MIN)
+    if like is None:
+        return ScramKeys(salt[:SALT_BYTES], stored, server, ITERATIONS_MIN)
+    # One hash is long enough for the salts that clients make; a longer one is filled up.
+    longer = salt * (len(like.salt) // len(salt) + 1)
+    return ScramKeys(longer[: len(like.salt)], stored, server, like.iterations)

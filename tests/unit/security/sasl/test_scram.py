@@ -70,6 +70,14 @@ def test_an_invented_salt_is_the_same_each_time_and_differs_between_users() -> N
     assert invented_keys(SHA_256, b"s", "a").salt != invented_keys(SHA_256, b"s", "b").salt
 
 
+@pytest.mark.parametrize("salt_bytes", [1, 26, 32, 100])
+def test_invented_keys_resemble_those_of_a_user_that_exists(salt_bytes: int) -> None:
+    salt = bytes(salt_bytes)
+    model = keys_of(SHA_256, SHA_256.salted("password", salt, 8192), salt, 8192)
+    invented = invented_keys(SHA_256, b"s", "a", model)
+    assert (len(invented.salt), invented.iterations) == (salt_bytes, 8192)
+
+
 def test_a_delegation_token_is_recognised_by_its_extension() -> None:
     seen: list[bool] = []
 
