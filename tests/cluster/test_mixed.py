@@ -55,6 +55,19 @@ def test_a_kafka_broker_serves_under_barnabas_controllers() -> None:
     survived([every_broker_leads], seed=2, brokers=3, controllers=1, programs={1: BARNABAS, 2: APACHE, 3: BARNABAS, 101: BARNABAS})
 
 
+def test_kafka_and_barnabas_serve_together_over_sasl_ssl_with_acls() -> None:
+    """Each program logs in at the other, and both decide by the ACLs and users that Kafka's
+    controller wrote."""
+    programs: dict[int, Program] = {1: BARNABAS, 2: APACHE, 3: BARNABAS, 101: APACHE}
+    survived([every_broker_leads], seed=5, brokers=3, controllers=1, programs=programs, secured=True)
+
+
+@pytest.mark.soak
+def test_barnabas_controllers_lead_kafka_brokers_over_sasl_ssl_with_acls() -> None:
+    programs: dict[int, Program] = {1: BARNABAS, 2: APACHE, 3: BARNABAS, 101: BARNABAS}
+    survived([every_broker_leads], seed=6, brokers=3, controllers=1, programs=programs, secured=True)
+
+
 @pytest.mark.soak
 def test_a_mixed_quorum_elects_a_surviving_voter() -> None:
     programs: dict[int, Program] = {1: BARNABAS, 2: BARNABAS, 3: BARNABAS, 101: BARNABAS, 102: APACHE, 103: APACHE}
