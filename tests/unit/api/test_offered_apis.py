@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,12 @@ def test_apis_between_nodes_and_controllers_are_not_offered_to_clients() -> None
     only_controllers = set(CONTROLLER_HANDLERS) - set(BROKER_HANDLERS)
     assert {ApiKey.VOTE, ApiKey.BROKER_HEARTBEAT, ApiKey.ALTER_PARTITION, ApiKey.ENVELOPE} <= only_controllers
     assert ApiKey.API_VERSIONS in CONTROLLER_HANDLERS
+
+
+def test_the_readme_counts_the_apis() -> None:
+    between_nodes = len(set(CONTROLLER_HANDLERS) - set(BROKER_HANDLERS))
+    readme = (Path(__file__).parents[3] / "README.md").read_text()
+    assert f"nodes serve {len(BROKER_HANDLERS)} to clients and {between_nodes} more to each other" in readme
 
 
 def test_produce_is_offered_from_version_0_for_the_sake_of_old_librdkafka() -> None:
