@@ -273,6 +273,7 @@ def test_a_follower_of_a_lying_leader_never_raises_in_many_runs() -> None:
 
 _NOT_DECIDED = (
     ApiKey.API_VERSIONS,
+    ApiKey.DESCRIBE_ACLS,
     ApiKey.DESCRIBE_CONFIGS,
     ApiKey.DESCRIBE_QUORUM,
     ApiKey.DESCRIBE_CLUSTER,
@@ -281,6 +282,8 @@ _NOT_DECIDED = (
     ApiKey.SASL_HANDSHAKE,
     *_ASKED_OF_QUORUMS,
 )
+# Responses that the handler changes for requests of older versions than these.
+_AS_DECIDED_FROM = {ApiKey.ELECT_LEADERS: 1, ApiKey.CREATE_DELEGATION_TOKEN: 3}
 _DECIDED = tuple(each for each in CONTROLLER_HANDLERS if each not in _NOT_DECIDED)
 
 
@@ -318,7 +321,7 @@ def pester(seed: int, steps: int) -> None:
         version = chance.choice(stable_versions(request_key).all())
         request = maker.message(messages(request_key)[0], version)
         response = office.ask(request)
-        if request_key is not ApiKey.ELECT_LEADERS or version > 0:
+        if version >= _AS_DECIDED_FROM.get(request_key, 0):
             encode(response, version)
         encode(error_response(request, ErrorCode.NOT_CONTROLLER, version=version), version)
         if chance.random() < 0.05:
