@@ -122,7 +122,13 @@ DECIDED_OTHERWISE: list[tuple[int, str, Change, ErrorCode, str]] = [
     ),
     (BROKER, "1", ("no.such", SET, "1"), ErrorCode.INVALID_CONFIG, "Kafka keeps settings nobody reads; we take them for typing errors"),
     (BROKER, "", ("retention.ms", SET, "1"), ErrorCode.INVALID_CONFIG, "Kafka keeps settings nobody reads; we take them for typing errors"),
-    (BROKER, "1", ("listener.name.a.ssl.keystore.location", SET, "x"), ErrorCode.INVALID_CONFIG, "TLS listeners are still to come"),
+    (
+        BROKER,
+        "1",
+        ("listener.name.a.ssl.keystore.location", SET, "x"),
+        ErrorCode.INVALID_REQUEST,
+        "Kafka keeps settings of a listener that does not exist; we take them for typing errors",
+    ),
     (BROKER, "1", ("num.io.threads", SET, "99"), ErrorCode.NONE, "Kafka may at most double its threads at a time; we have none"),
 ]
 
