@@ -6,7 +6,8 @@ that handlers call. A *handler* serves one API. A *shortcut* recognises a repeat
 bytes and serves it without decoding it.
 
 Read in this order: :mod:`.dispatch` (from a frame to a handler and back), :mod:`.handler` and
-:mod:`.broker` (the shapes of both), then the tables :mod:`.broker_apis` and
+:mod:`.broker` (the shapes of both), :mod:`.needs` and :mod:`.access` (what a caller must be
+allowed, and whether it is), then the tables :mod:`.broker_apis` and
 :mod:`.controller_handlers`, then any handler: one module for each API in :mod:`.broker_apis`, in
 :mod:`.controller_apis`, and in :mod:`.produce`. The other modules hold what several handlers
 share: error codes of coordinators, leader hints, results for missing partitions.

@@ -21,23 +21,25 @@ class AclImage:
     operation: int
     permission_type: int
 
+    def record(self, acl_id: Uuid) -> AccessControlEntryRecord:
+        return AccessControlEntryRecord(
+            id=acl_id,
+            resource_type=self.resource_type,
+            resource_name=self.resource_name,
+            pattern_type=self.pattern_type,
+            principal=self.principal,
+            host=self.host,
+            operation=self.operation,
+            permission_type=self.permission_type,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class AclsImage:
     by_id: Mapping[Uuid, AclImage] = field(default_factory=dict)
 
     def records(self) -> Iterator[MetadataRecord]:
-        for acl_id, acl in self.by_id.items():
-            yield AccessControlEntryRecord(
-                id=acl_id,
-                resource_type=acl.resource_type,
-                resource_name=acl.resource_name,
-                pattern_type=acl.pattern_type,
-                principal=acl.principal,
-                host=acl.host,
-                operation=acl.operation,
-                permission_type=acl.permission_type,
-            )
+        return (acl.record(acl_id) for acl_id, acl in self.by_id.items())
 
 
 class AclsDelta:

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
-from barnabas.model.cannot_start import CannotStart
 from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import apache_kafka, why_missing
 from tests.cli.running import Cli
@@ -40,11 +38,7 @@ def authorizing(request: pytest.FixtureRequest) -> Iterator[Authorizing]:
         with apache_kafka(extra=AUTHORIZER) as (bootstrap, _):
             yield Authorizing(bootstrap, tells_super_users=False)
         return
-    with ExitStack() as at_end:
-        try:
-            kafka = at_end.enter_context(EmbeddedBroker(config=AUTHORIZER))
-        except CannotStart as refused:
-            pytest.skip(f"Barnabas has no authorizer yet: {refused}")
+    with EmbeddedBroker(config=AUTHORIZER) as kafka:
         yield Authorizing(kafka.bootstrap, tells_super_users=True)
 
 

@@ -24,7 +24,7 @@ from barnabas.wire.messages.delete_acls import (
     DeleteAclsRequest,
     DeleteAclsResponse,
 )
-from barnabas.wire.metadata_records import AccessControlEntryRecord, MetadataRecord, RemoveAccessControlEntryRecord
+from barnabas.wire.metadata_records import MetadataRecord, RemoveAccessControlEntryRecord
 
 # A batch of the metadata log must stay small enough for every node to read. The number is Kafka's.
 CHANGES_PER_REQUEST_MAX = 10_000
@@ -48,7 +48,7 @@ def create_acls(image: MetadataImage, entropy: Entropy, request: CreateAclsReque
         acl = _image_of(creation)
         if acl not in existing:
             existing.add(acl)
-            records.append(_record(Uuid(random_uuid(entropy)), acl))
+            records.append(acl.record(Uuid(random_uuid(entropy))))
         results.append(_created(ErrorCode.NONE, ""))
     return Outcome(CreateAclsResponse(throttle_time_ms=0, results=results), records)
 
@@ -122,19 +122,6 @@ def _image_of(creation: AclCreation) -> AclImage:
         creation.host,
         creation.operation,
         creation.permission_type,
-    )
-
-
-def _record(acl_id: Uuid, acl: AclImage) -> AccessControlEntryRecord:
-    return AccessControlEntryRecord(
-        id=acl_id,
-        resource_type=acl.resource_type,
-        resource_name=acl.resource_name,
-        pattern_type=acl.pattern_type,
-        principal=acl.principal,
-        host=acl.host,
-        operation=acl.operation,
-        permission_type=acl.permission_type,
     )
 
 
