@@ -9,7 +9,10 @@ import pytest
 
 import barnabas.api.access as access_module
 from barnabas.api.access import EVERYTHING, Access
+from barnabas.api.broker import Broker
+from barnabas.api.broker_apis import init_producer_id
 from barnabas.api.needs import CLUSTER_ACTION, DESCRIBE_CLUSTER, DESCRIBE_TOPIC, READ_TOPIC, WRITE_TOPIC
+from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.network.caller import Caller
 from barnabas.network.connection import Connection
@@ -18,6 +21,7 @@ from barnabas.security.acls.authorizer import Authorizer, Decision
 from barnabas.security.acls.operations import OPERATIONS
 from barnabas.security.principal import Principal
 from barnabas.telemetry.logs import EventLog
+from barnabas.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 ALICE = Principal("User", "alice")
 ADMIN = Principal("User", "admin")
@@ -253,3 +257,13 @@ def test_the_rule_that_decided_is_named() -> None:
         "operation=READ, permissionType=ALLOW))"
     )
     assert by_admin == "SuperUser"
+
+
+def test_a_denied_idempotent_producer_is_in_the_audit_log() -> None:
+    node = Node()
+    broker = cast(Broker, SimpleNamespace(access=node.access))
+    response = init_producer_id.handle(broker, caller(), InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1))
+    assert isinstance(response, InitProducerIdResponse)
+    assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    ((level, event, values),) = node.journal.events
+    assert (level, event, values["operation"]) == ("INFO", "access denied", "IDEMPOTENT_WRITE")

@@ -64,7 +64,8 @@ def _why_denied(broker: Broker, caller: Caller, request: InitProducerIdRequest) 
     existed, is enough."""
     access, transactional_id = broker.access, request.transactional_id
     if transactional_id is None:
-        allowed = access.may(caller, IDEMPOTENT_WRITE, filters=True) or access.may_for_some(caller, WRITE_TOPIC)
+        # The second check is the one that the audit log shows when both fail.
+        allowed = access.may_for_some(caller, WRITE_TOPIC) or access.may(caller, IDEMPOTENT_WRITE)
         return ErrorCode.NONE if allowed else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     allowed = access.may(caller, WRITE_TRANSACTIONAL_ID, transactional_id)
     if allowed and request.enable2_pc:
