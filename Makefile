@@ -6,31 +6,45 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: demo docs test test-cores test-pipelines test-conformance test-nodes test-hostile up bench lint soak format lock clean kafka-jars kcat kerberos
+.PHONY: demo docs compiled test test-cores test-pipelines test-conformance test-cluster test-cli test-console test-hostile up bench lint style types soak format lock clean kafka-jars confluent-jar kcat kerberos chromium
 
 # MyBank, from its database to alerts, with a broker killed in between.
 # BANK_URL=postgresql://... puts the bank on PostgreSQL.
 demo: $(STAMP)
 	$(BIN)/python -m examples.mybank.run
 
-# The fast checks come first, so that a simple mistake shows in seconds.
-test: $(STAMP) lint docs kafka-jars
-	$(MAKE) --no-print-directory --jobs 3 --output-sync=target test-cores test-nodes test-pipelines test-conformance test-hostile
+# The fast checks come first, so that a simple mistake shows in seconds. The others run beside the
+# suites: each needs one processor, and would leave the rest of the machine idle.
+test: $(STAMP) style kafka-jars confluent-jar kcat kerberos chromium compiled
+	$(MAKE) --no-print-directory --jobs 4 --output-sync=target test-cores test-cluster test-conformance test-pipelines types docs test-cli test-console test-hostile
 
-# Three suites run at a time, the longest first. One of them needs a processor all the time; the
-# others wait for nodes, sessions and Spark more than they compute, so two of those would leave a
-# machine with two cores idle for a third of the time.
+# Tests start hundreds of Python processes. Without compiled modules each would spend half a second
+# on compiling; where PYTHONDONTWRITEBYTECODE is set, no process would keep the result.
+compiled: $(STAMP)
+	$(BIN)/python -m compileall -q src tests peers examples
+
+# Four run at a time, the longest first. The cores compute all the time; the other suites wait for
+# nodes, sessions and Spark for more than half of theirs, so fewer would leave two processors idle.
 test-cores: $(STAMP)
 	$(PYTEST) -m "not soak" tests/unit tests/shells tests/scenarios tests/simulation
 
 test-pipelines: $(STAMP)
 	$(PYTEST) -m "not soak" tests/pipelines
 
-test-conformance: $(STAMP) kafka-jars kcat kerberos
+# kcat and the KDC are installed by `make test`, or by `make kcat kerberos`: as prerequisites here they
+# would let the other suites start first, and the longest last.
+test-conformance: $(STAMP) kafka-jars
 	$(PYTEST) -m "not soak" tests/conformance
 
-test-nodes: $(STAMP) kafka-jars
-	$(PYTEST) -m "not soak" tests/cluster tests/cli examples
+test-cluster: $(STAMP) kafka-jars
+	$(PYTEST) -m "not soak" tests/cluster
+
+test-cli: $(STAMP) kafka-jars
+	$(PYTEST) -m "not soak" tests/cli examples
+
+# Screenshots are kept in build/screenshots.
+test-console: $(STAMP)
+	$(PYTEST) -m "not soak" tests/console
 
 test-hostile: $(STAMP)
 	$(PYTEST) -m "not soak" tests/hostile
@@ -44,17 +58,26 @@ bench: $(STAMP) kafka-jars
 soak: $(STAMP) kafka-jars
 	$(PYTEST) -m soak --timeout 7200 tests
 
-lint: $(STAMP)
+lint: style types
+
+style: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m checks.plain_english
+
+types: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m checks.plain_english
 
 # The documentation site, in site/. Every warning is an error: a broken link, for example, or a page
 # outside the navigation.
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+.PHONY: screenshots
+# The pictures of the console in docs/assets/console.
+screenshots: $(STAMP) chromium
+	$(BIN)/python -m docs_site.screenshots
 
 .PHONY: man wheel image
 # The manual pages, in build/man; read one with `man build/man/man1/barnabas-topics.1`.
@@ -91,10 +114,26 @@ kafka-jars: .kafka/.installed
 	  mvn --quiet --batch-mode --file peers/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/.kafka/lib && touch $@; \
 	else echo "Java or Maven is missing, so comparisons with Apache Kafka are skipped (install a JDK 17 and Maven)."; fi
 
+# Confluent's Java client and serializers, for the tests of the registry. They are skipped without it.
+# Maven Central does not have Confluent's own artifacts; the jar of this plugin of Apache Pinot contains
+# them. It is copied alone, because its parents name a repository that only Confluent has.
+CONFLUENT_JAR := org.apache.pinot:pinot-confluent-avro:1.5.0:jar:shaded
+confluent-jar: .kafka/confluent/.installed
+.kafka/confluent/.installed:
+	@mkdir -p .kafka/confluent
+	@if command -v java >/dev/null && command -v mvn >/dev/null \
+	  && mvn --quiet --batch-mode dependency:copy -Dartifact=$(CONFLUENT_JAR) -DoutputDirectory=$(CURDIR)/.kafka/confluent; \
+	then touch $@; else echo "Confluent's Java client cannot be fetched, so the registry is not tested with it."; fi
+
 # kcat, which the tests compare our commands with. They are skipped without it.
 kcat:
 	@command -v kcat >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -qq kcat >/dev/null 2>&1; } \
 	  || echo "kcat is missing, so comparisons with it are skipped (as root: apt-get install kcat)."
+
+# Chromium, which the tests of the console drive. Those in a browser are skipped without it.
+chromium:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; } \
+	  || echo "Chromium is missing, so tests in a browser are skipped (as root: apt-get install chromium)."
 
 # A Kerberos KDC and the library of the extra [kerberos], for the tests of GSSAPI. They are skipped
 # without them.
@@ -110,7 +149,7 @@ lock: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/runtime.lock
 	echo hatchling | $(BIN)/uv pip compile - --quiet --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/build.lock
-	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --extra sql --extra tiered --extra docs --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --extra sql --extra tiered --extra registry --extra console --extra docs --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
 
 clean:
 	rm -rf $(VENV) build dist .kafka .barnabas .bench site .mypy_cache .ruff_cache .hypothesis

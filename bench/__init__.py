@@ -17,6 +17,7 @@ How the measurements are kept fair:
 ``usage``          the cost of a process: CPU seconds, resident memory
 ``programs``       load generators in C and Java, compiled into ``.bench/`` on demand
 ``members``        a group's members as raw sockets, by either protocol
+``share_groups``   share groups that begin at the start of their topics
 ``measurement``    the definition of a row, and the amount of its work
 ``rows/``          the rows, one measurement a file
 ``rounds``         the order of measurements

@@ -97,11 +97,14 @@ static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
   if (rd_kafka_conf_set(conf, name, value, error, sizeof error) != RD_KAFKA_CONF_OK) die("%s", error);
 }
 
-/* Properties of the command line, which come last and win: name=value. */
+/* Properties of the command line, which come last and win: name=value. One is for this program: every value begins like one of
+ * Confluent's serializers, with the id of a schema. */
 static char **further_properties;
+static const char schema_id_property[] = "value.schema.id=";
 
 static void set_further(rd_kafka_conf_t *conf) {
   for (char **each = further_properties; each && *each; each++) {
+    if (!strncmp(*each, schema_id_property, sizeof schema_id_property - 1)) continue;
     char *name = strdup(*each), *value = strchr(name, '=');
     if (!value) die("%s is not name=value", *each);
     *value++ = 0;
@@ -151,6 +154,13 @@ static uint8_t *make_values(const struct options *options) {
   uint8_t *values = malloc((size_t)DIFFERENT_VALUES * options->value_bytes + 1);
   uint64_t random = 0x9e3779b97f4a7c15u;
   fill_with_text(values, (size_t)DIFFERENT_VALUES * options->value_bytes, &random);
+  for (char **each = further_properties; each && *each; each++) {
+    if (strncmp(*each, schema_id_property, sizeof schema_id_property - 1)) continue;
+    uint32_t id = (uint32_t)atoi(*each + sizeof schema_id_property - 1);
+    uint8_t stamp[] = {0, (uint8_t)(id >> 24), (uint8_t)(id >> 16), (uint8_t)(id >> 8), (uint8_t)id};
+    if (options->value_bytes < (int)sizeof stamp) die("the values are too small for the id of a schema");
+    for (size_t i = 0; i < DIFFERENT_VALUES; i++) memcpy(values + i * (size_t)options->value_bytes, stamp, sizeof stamp);
+  }
   return values;
 }
 

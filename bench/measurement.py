@@ -57,6 +57,8 @@ class Effort:
     transactions: int
     java_transactions: int
     group_formations: int
+    share_records: int
+    registrations: int
     compacted_megabytes: int
     spark_rows: int
     spark_small_batches: int
@@ -77,6 +79,8 @@ FULL = Effort(
     transactions=500,
     java_transactions=2000,
     group_formations=5,
+    share_records=200_000,
+    registrations=200,
     compacted_megabytes=300,
     spark_rows=1_000_000,
     spark_small_batches=30,
@@ -92,6 +96,8 @@ QUICK = Effort(
     transactions=300,
     java_transactions=500,
     group_formations=2,
+    share_records=20_000,
+    registrations=40,
     compacted_megabytes=100,
     spark_rows=100_000,
     spark_small_batches=6,

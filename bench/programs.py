@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -132,6 +133,13 @@ def java_producer(*, bootstrap: str, topic: str, value_bytes: int, records: int,
 
 def java_consumer(*, bootstrap: str, topic: str, partitions: int, records: int) -> dict[str, float]:
     return _run_java("AssignedConsumer", bootstrap, topic, str(partitions), str(records))
+
+
+def share_consumers(client: str, *, bootstrap: str, topic: str, group: str, consumers: int, mode: str, records: int) -> dict[str, float]:
+    arguments = (bootstrap, topic, group, str(consumers), mode, str(records))
+    if client == "Java":
+        return _run_java("ShareConsumers", *arguments)
+    return _run_json([sys.executable, "-m", "bench.share_consumers", *arguments])
 
 
 def java_transactions(*, bootstrap: str, topic: str, value_bytes: int, transactions: int, warm_up_transactions: int) -> dict[str, float]:

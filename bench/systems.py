@@ -32,8 +32,8 @@ LOG_CHARACTERS_SHOWN = 2000
 # gigabytes to the disk that no client reads.
 #
 # No rebalance is delayed to wait for more members, because the benchmark measures work. Groups of
-# the consumer protocol get the session timeout and heartbeat interval that members of the classic
-# protocol choose.
+# the consumer and the streams protocol get the session timeout and heartbeat interval that members
+# of the classic protocol choose.
 SETTINGS = {
     "auto.create.topics.enable": "false",
     "log.segment.delete.delay.ms": "1000",
@@ -43,6 +43,15 @@ SETTINGS = {
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "100",
     "group.consumer.assignment.interval.ms": "0",
+    "group.share.assignment.interval.ms": "0",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.min.session.timeout.ms": "6000",
+    "group.streams.session.timeout.ms": "6000",
+    "group.streams.min.heartbeat.interval.ms": "100",
+    "group.streams.heartbeat.interval.ms": "100",
+    "group.streams.assignment.interval.ms": "0",
 }
 
 # The options that bin/kafka-run-class.sh gives every JVM, and those that kafka-server-start.sh adds

@@ -7,6 +7,7 @@ manual pages from the same commands.
 ``command_text``      one command as Markdown
 ``man_pages``         the manual pages, made from the commands
 ``man_page``          one command as a manual page
+``screenshots``       pictures of the console
 ====================  ============================================================================
 
 MkDocs loads the hooks as plain files, so they import each other as a package only because

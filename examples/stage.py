@@ -17,7 +17,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,15 +83,15 @@ class Stage:
             except BufferError:
                 self._producer.poll(0.05)
 
-    def values(self, topic: str) -> list[Any]:
-        """All committed values, decoded from JSON, partition by partition."""
-        return [value for _, value in self._read(topic)]
+    def values(self, topic: str, decode: Callable[[bytes], Any] = json.loads) -> list[Any]:
+        """All committed values, decoded from JSON or by ``decode``, partition by partition."""
+        return [value for _, value in self._read(topic, decode)]
 
     def latest(self, topic: str) -> dict[str, Any]:
         """The last value of each key, as after compaction. Keys with a tombstone are gone."""
         return {key: value for key, value in dict(self._read(topic)).items() if value is not None}
 
-    def _read(self, topic: str) -> list[tuple[str, Any]]:
+    def _read(self, topic: str, decode: Callable[[bytes], Any] = json.loads) -> list[tuple[str, Any]]:
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -105,7 +105,7 @@ class Stage:
         try:
             partitions = consumer.list_topics(topic, timeout=PATIENCE_SECONDS).topics[topic].partitions
             consumer.assign([TopicPartition(topic, index, 0) for index in partitions])
-            return list(_until_the_ends(consumer, set(partitions)))
+            return list(_until_the_ends(consumer, set(partitions), decode))
         finally:
             consumer.close()
 
@@ -169,7 +169,7 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _until_the_ends(consumer: Consumer, partitions: set[int]) -> Iterator[tuple[str, Any]]:
+def _until_the_ends(consumer: Consumer, partitions: set[int], decode: Callable[[bytes], Any]) -> Iterator[tuple[str, Any]]:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while partitions:
         if time.monotonic() > deadline:
@@ -179,4 +179,4 @@ def _until_the_ends(consumer: Consumer, partitions: set[int]) -> Iterator[tuple[
                 partitions.discard(message.partition() or 0)
                 continue
             value = message.value()
-            yield (message.key() or b"").decode(), None if value is None else json.loads(value)
+            yield (message.key() or b"").decode(), None if value is None else decode(value)

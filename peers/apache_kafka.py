@@ -6,8 +6,6 @@ missing part in a sentence, and tests skip with it.
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -16,42 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from peers.jvm import JARS as JARS, ROOT as ROOT, java as java, java_program as java_program, quick_options, why_missing as why_missing
 from peers.ports import free_port as free_port
+from peers.server_properties import CLUSTER_ID as CLUSTER_ID, server_properties as server_properties, write_properties as write_properties
 
-ROOT = Path(__file__).resolve().parent.parent
-JARS = Path(os.environ.get("KAFKA_JARS", ROOT / ".kafka" / "lib"))
-CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 # A JVM starts slowly on a busy machine.
-START_SECONDS_MAX = 150
-
-# Kafka's own scripts start tools with a small heap; the quick compiler halves the start time of
-# these short-lived processes.
-_TOOL_OPTIONS = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
-# The options that bin/kafka-server-start.sh gives a broker.
-_BROKER_OPTIONS = [
-    "-Xmx1G",
-    "-Xms1G",
-    "-server",
-    "-XX:+UseG1GC",
-    "-XX:MaxGCPauseMillis=20",
-    "-XX:InitiatingHeapOccupancyPercent=35",
-    "-XX:+ExplicitGCInvokesConcurrent",
-    "-Djava.awt.headless=true",
-]
-_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-
-
-def why_missing() -> str | None:
-    if shutil.which("java") is None:
-        return "no java on this machine"
-    if not list(JARS.glob("kafka-clients-*.jar")):
-        return f"no Kafka jars in {JARS.relative_to(ROOT) if JARS.is_relative_to(ROOT) else JARS}: run `make kafka-jars`"
-    return None
-
-
-def java(*arguments: str, options: list[str] | None = None) -> list[str]:
-    """The command that runs a class or a single-file program with Kafka on its class path."""
-    return ["java", *(options or _TOOL_OPTIONS), _QUIET, "-cp", f"{JARS}/*", *arguments]
+START_SECONDS_MAX = 400
 
 
 def run_tool(main_class: str, *arguments: str, stdin: str | None = None, seconds_max: float = 150) -> str:
@@ -62,36 +30,19 @@ def run_tool(main_class: str, *arguments: str, stdin: str | None = None, seconds
     return done.stdout
 
 
-def server_properties(data: Path, port: int, controller_port: int, extra: dict[str, str] | None = None) -> dict[str, str]:
-    """The smallest configuration of a combined node; both Kafka and Barnabas accept it."""
-    return {
-        "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
-        "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "log.dirs": str(data),
-        "offsets.topic.replication.factor": "1",
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "group.initial.rebalance.delay.ms": "0",
-        **(extra or {}),
-    }
-
-
-def write_properties(path: Path, properties: dict[str, str]) -> None:
-    path.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
-
-
 @contextmanager
 def apache_kafka(
-    data: Path | None = None, *, extra: dict[str, str] | None = None, format_storage: bool = True, port: int | None = None
+    data: Path | None = None,
+    *,
+    extra: dict[str, str] | None = None,
+    format_storage: bool = True,
+    port: int | None = None,
+    classes: Path | None = None,
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A running broker: its bootstrap address and its process.
 
-    A given ``data`` is kept; otherwise the directory is temporary.
+    A given ``data`` is kept; otherwise the directory is temporary. ``classes`` are those of
+    plugins.
     """
     with tempfile.TemporaryDirectory(prefix="apache-kafka-") as temporary:
         port, controller_port = port or free_port(), free_port()
@@ -103,7 +54,7 @@ def apache_kafka(
         log = Path(temporary, "kafka.out")
         with log.open("wb") as output:
             process = subprocess.Popen(
-                java("kafka.Kafka", str(properties), options=_BROKER_OPTIONS), stdout=output, stderr=subprocess.STDOUT
+                java("kafka.Kafka", str(properties), options=quick_options("1G"), classes=classes), stdout=output, stderr=subprocess.STDOUT
             )
         try:
             await_port(port, process, log)

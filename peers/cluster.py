@@ -27,7 +27,7 @@ from peers.apache_kafka import CLUSTER_ID, write_properties
 from peers.links import CLIENTS, Links
 from peers.ports import free_ports
 
-START_SECONDS_MAX = 150.0
+START_SECONDS_MAX = 400.0
 # A controlled shutdown takes a second or two; on an overloaded machine its requests time out and
 # are sent again.
 STOP_SECONDS_MAX = 120.0
@@ -268,6 +268,7 @@ class Cluster:
             "transaction.state.log.replication.factor": replicas,
             "transaction.state.log.min.isr": str(min(2, self._brokers)),
             "transaction.state.log.num.partitions": "5",
+            "share.coordinator.state.topic.num.partitions": "5",
             "share.coordinator.state.topic.replication.factor": replicas,
             "share.coordinator.state.topic.min.isr": str(min(2, self._brokers)),
             "group.initial.rebalance.delay.ms": "0",

@@ -15,6 +15,7 @@ from bench.consumer_member import ConsumerMember
 from bench.measurement import Better, Effort, Figure, Goal, Measure
 from bench.members import HEARTBEAT_INTERVAL_MS, SENTINEL_INTERVAL_MS, SESSION_TIMEOUT_MS, Crowd, Member
 from bench.requests import await_group_coordinator
+from bench.streams_member import StreamsMember
 from bench.systems import System
 from bench.topics import new_topic
 
@@ -31,12 +32,13 @@ class GroupStability:
     family = "groups"
     about = (
         f"{MEMBERS} members, which are raw sockets on one event loop, join an empty group at once. It is stable when all are of one "
-        f"generation (or epoch) and own all of {PARTITIONS} partitions, each once. Then one that is not the leader dies right after a "
-        f"heartbeat: its connection closes, and it sends nothing more. Sessions last {SESSION_TIMEOUT_MS / 1000:g} s, heartbeats come "
-        f"every {HEARTBEAT_INTERVAL_MS} ms, and no rebalance or assignment is delayed on purpose. Both servers wait for the session to "
-        "end, so the time after that is shown too; a shorter one is a shorter whole, so only it has a goal. The members' own waiting is "
-        "left out: when one member learns of a rebalance, the others send their next heartbeat at once, and around the end of the session "
-        f"one asks every {SENTINEL_INTERVAL_MS} ms. Only a consumer group that forms waits for its heartbeats."
+        f"generation (or epoch) and own all of {PARTITIONS} partitions (or tasks), each once. Then one that is not the leader dies "
+        "right after a heartbeat: its connection closes, and it sends nothing more. Sessions last "
+        f"{SESSION_TIMEOUT_MS / 1000:g} s, heartbeats come every {HEARTBEAT_INTERVAL_MS} ms, and no rebalance or assignment is delayed "
+        "on purpose. Both servers wait for the session to end, so the time after that is shown too; a shorter one is a shorter whole, "
+        "so only it has a goal. The members' own waiting is left out: when one member learns of a rebalance, the others send their "
+        f"next heartbeat at once, and around the end of the session one asks every {SENTINEL_INTERVAL_MS} ms. Only a consumer group or "
+        "a streams group that forms waits for its heartbeats."
     )
 
     @property
@@ -87,4 +89,8 @@ class GroupStability:
         return [self.member(crowd, number, MEMBERS) for number in range(MEMBERS)]
 
 
-ROWS = (GroupStability("classic", ClassicMember), GroupStability("consumer", ConsumerMember))
+ROWS = (
+    GroupStability("classic", ClassicMember),
+    GroupStability("consumer", ConsumerMember),
+    GroupStability("streams", StreamsMember),
+)

@@ -3,6 +3,8 @@
     bank's table --capture.yaml--> bank.transactions --alerts.yaml--> bank.alerts --> phones
                                    bank.thresholds ----^
 
+Transactions are Avro, with their schema in the registry; alerts and thresholds are JSON.
+
 While the bank is at work, the demo kills the broker that is the active controller. Alerts continue
 to arrive; the broker comes back. At the end the demo counts on three sides: rows in the database,
 records in the topic, and alerts on phones against those that were due.
@@ -23,6 +25,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -32,9 +35,12 @@ from barnabas.devcluster.development_cluster import DevelopmentCluster
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.running.runner import Run
 from barnabas.pipelines.session import check_spark
+from barnabas.registry_client import RegistryClient
+from barnabas.schemas import AvroDeserializer
 from examples.mybank.bank import Transaction, large_ones, thresholds, transactions
 from examples.mybank.database import Ledger, open_ledger
 from examples.mybank.phones import Phones
+from examples.mybank.registry import running_registry
 from examples.mybank.topics import ALERTS, PARTITIONS, THRESHOLDS, TRANSACTIONS
 from examples.stage import Stage, open_spark
 
@@ -65,19 +71,20 @@ def main() -> None:
         ledger = open_ledger(os.environ.get("BANK_URL"), folder)
         ledger.create()
         console.print(f"[bold]database[/] of the bank: {ledger.name}, with an empty table of transactions")
-        with _cluster(folder) as cluster:
-            variables = {"BOOTSTRAP": cluster.bootstrap, "FOLDER": name, "BANK_JDBC_URL": ledger.jdbc_url}
+        with _cluster(folder) as cluster, running_registry(cluster.bootstrap) as registry:
+            variables = {"BOOTSTRAP": cluster.bootstrap, "REGISTRY": registry, "FOLDER": name, "BANK_JDBC_URL": ledger.jdbc_url}
             console.print(f"[bold]cluster[/] of {BROKERS} brokers at {cluster.bootstrap}, ready after {time.perf_counter() - began:.1f} s")
+            console.print(f"[bold]registry[/] of schemas at {registry}")
             with open_spark(PIPELINES, folder, variables) as session:
                 console.print(f"[bold]Spark[/] {session.version} ready after {time.perf_counter() - began:.1f} s")
                 try:
-                    tell(Stage(cluster.bootstrap, folder, session, variables), cluster, ledger)
+                    tell(Stage(cluster.bootstrap, folder, session, variables), cluster, ledger, RegistryClient(registry))
                 except PipelineError as wrong:
                     raise SystemExit(str(wrong)) from wrong
     console.print(f"[bold]done[/] in {time.perf_counter() - began:.0f} s")
 
 
-def tell(stage: Stage, cluster: DevelopmentCluster, ledger: Ledger) -> None:
+def tell(stage: Stage, cluster: DevelopmentCluster, ledger: Ledger, registry: RegistryClient) -> None:
     """The whole demo, from the first threshold to the last count. ``SystemExit`` when the counts
     differ."""
     history, limits = list(transactions(TRANSACTION_COUNT)), thresholds()
@@ -89,6 +96,7 @@ def tell(stage: Stage, cluster: DevelopmentCluster, ledger: Ledger) -> None:
     phones.open()
     with _running(stage) as run:
         console.print("[bold]pipelines[/] capture.yaml and alerts.yaml at work, exactly once")
+        _show_schema(registry)
         lost = threading.Event()
         bank = threading.Thread(target=pay, args=(ledger, history, lost), daemon=True)
         bank.start()
@@ -99,7 +107,7 @@ def tell(stage: Stage, cluster: DevelopmentCluster, ledger: Ledger) -> None:
         console.print(f"[bold]bank[/] closes after {len(history):,} transactions")
         _await(phones, len(expected), run, f"not all of the {len(expected)} alerts that were due have arrived")
     phones.close()
-    summarize(stage, ledger, expected, phones)
+    summarize(stage, ledger, expected, phones, registry)
 
 
 def prepare(stage: Stage, limits: dict[str, int]) -> None:
@@ -118,9 +126,13 @@ def pay(ledger: Ledger, history: Sequence[Transaction], lost: threading.Event) -
         time.sleep(SECONDS_BETWEEN_PAYMENTS)
 
 
-def summarize(stage: Stage, ledger: Ledger, expected: set[int], phones: Phones) -> None:
+def captured_transactions(stage: Stage, registry: RegistryClient) -> list[Any]:
+    return stage.values(TRANSACTIONS, AvroDeserializer(registry))
+
+
+def summarize(stage: Stage, ledger: Ledger, expected: set[int], phones: Phones, registry: RegistryClient) -> None:
     rows, cents = ledger.count_and_sum()
-    captured = stage.values(TRANSACTIONS)
+    captured = captured_transactions(stage, registry)
     twice = sum(times - 1 for times in phones.times.values())
     table = Table("counted where", "transactions", "amount", "alerts", title="MyBank's day")
     table.add_row(f"in the bank's database ({ledger.name})", f"{rows:,}", f"{cents / 100:,.2f}", f"{len(expected):,} due")
@@ -146,6 +158,14 @@ def _lose_a_broker(stage: Stage, cluster: DevelopmentCluster, phones: Phones, ru
     while cluster.watch() != NodeReady(victim, cluster.cluster_id):
         pass
     console.print(f"[bold]broker {victim}[/] is back {time.perf_counter() - killed:.1f} s after it was killed, and catches up")
+
+
+def _show_schema(registry: RegistryClient) -> None:
+    subject = f"{TRANSACTIONS}-value"
+    latest = registry.latest(subject)
+    fields = ", ".join(each["name"] for each in json.loads(latest.text)["fields"])
+    versions = ", ".join(map(str, registry.versions(subject)))
+    console.print(f"[bold]schema[/] {subject}, versions: {versions}; the latest has id {latest.id} and the fields {fields}")
 
 
 @contextmanager

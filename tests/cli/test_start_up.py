@@ -63,6 +63,7 @@ def test_help_loads_no_command() -> None:
         "quotas",
         "users",
         "tokens",
+        "client-metrics",
         "quorum",
         "reassign",
         "profile",

@@ -22,8 +22,11 @@ EMPTY = [
     (("topics", "list", "--unavailable"), "There are no such partitions."),
     (("topics", "describe"), "There are no topics."),
     (("groups", "list"), "There are no groups."),
+    (("share-groups", "list"), "There are no share groups."),
+    (("streams-groups", "list"), "There are no streams groups."),
     (("transactions", "list"), "There are no transactions."),
     (("transactions", "find-hanging"), "No transaction hangs."),
+    (("client-metrics", "list"), "There are no subscriptions."),
     (("reassign", "list"), "No partition is being reassigned."),
     (("profile", "list"), "There are no profiles; `barnabas profile add` saves one."),
 ]
@@ -40,12 +43,16 @@ def test_tables_do_not_exceed_the_terminal(cli: Cli) -> None:
     cli("topics", "create", LONG, "--partitions", 2, "--config", "cleanup.policy=compact").worked()
     cli("topics", "create", "short").worked()
     cli("produce", "short", stdin=b"one\ntwo\n").worked()
+    matches = [word for label in ("client_software_name=apache-kafka-java", "client_id=payments-.*") for word in ("--match", label)]
+    assert cli("client-metrics", "set", "a-subscription", "--metrics", "org.apache.kafka.producer.", *matches).code == 0
     for words in (
         ("topics", "list"),
         ("topics", "describe", "short"),
         ("configs", "describe", "--topic", LONG),
         ("configs", "describe", "--broker", "1", "--all"),
         ("brokers", "list"),
+        ("client-metrics", "list"),
+        ("client-metrics", "describe", "a-subscription"),
         ("quorum", "describe", "--status", "--replication"),
         ("topics", "list", "--help"),
     ):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.config.properties import read_properties
+from peers.ports import free_port
 from tests.cli.running import Cli
 from tests.cli.up_cluster import UpCluster
 from tests.waiting import PATIENCE_SECONDS, until
@@ -127,10 +128,48 @@ def test_the_number_of_controllers_cannot_change(tmp_path: Path) -> None:
         assert [each["node"] for each in Cli(grown.bootstrap)("quorum", "describe", "--json").json["voters"]] == [1]
 
 
-@pytest.mark.parametrize("name", ["node.id", "listeners", "log.dirs"])
+@pytest.mark.parametrize("name", ["node.id", "broker.id", "listeners", "log.dirs"])
 def test_settings_that_differ_per_node_cannot_be_overridden(tmp_path: Path, name: str) -> None:
     refused = Cli()("up", "--brokers", 3, "--data-dir", tmp_path, "--override", f"{name}=1")
-    assert refused.complaint == f"{name} cannot be the same for 3 brokers."
+    nodes = "; they are the nodes 1 to 3" if name.endswith(".id") else ""
+    assert refused.complaint == f"{name} cannot be the same for 3 brokers{nodes}."
+
+
+def test_a_single_broker_takes_any_node_id_and_keeps_it(tmp_path: Path) -> None:
+    with UpCluster(tmp_path, brokers=1, overrides={"node.id": "0"}) as first:
+        assert first.ready["node"] == "0"
+        Cli(first.bootstrap)("topics", "create", "kept").worked()
+    with UpCluster(tmp_path, brokers=1) as again:
+        assert (again.ready["node"], again.ready["cluster"]) == ("0", first.ready["cluster"])
+        assert [row[0] for row in Cli(again.bootstrap)("topics", "list").rows] == ["kept"]
+    assert "belongs to node 0" in Cli()("up", "--port", 0, "--data-dir", tmp_path, "--override", "broker.id=7").complaint
+
+
+def test_a_single_broker_takes_the_settings_that_users_of_kafka_give(tmp_path: Path) -> None:
+    port = free_port()
+    given = {
+        "broker.id": "7",
+        "log.dir": str(tmp_path / "elsewhere"),
+        "listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "advertised.listeners": f"PLAINTEXT://localhost:{port}",
+    }
+    with UpCluster(tmp_path / "data", brokers=1, overrides=given) as cluster:
+        assert cluster.ready["node"] == "7"
+        assert cluster.bootstrap == f"localhost:{port}"
+        Cli(cluster.bootstrap)("topics", "create", "there").worked()
+        assert (tmp_path / "elsewhere" / "there-0").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("override", "complaint"),
+    [
+        ("node.id=first", "node.id must be a 32-bit integer of at least 0, but is 'first'."),
+        ("process.roles=broker", "controller.quorum.voters must not include this node, 1, because it is not a controller."),
+        ("zookeeper.connect=localhost:2181", "zookeeper.connect is a setting of Kafka 3 that Kafka 4 no longer has."),
+    ],
+)
+def test_a_setting_that_a_single_broker_cannot_have_is_refused_in_a_sentence(tmp_path: Path, override: str, complaint: str) -> None:
+    assert Cli()("up", "--port", 0, "--data-dir", tmp_path, "--override", override).complaint == complaint
 
 
 def _active(cli: Cli) -> list[int]:

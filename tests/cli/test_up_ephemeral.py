@@ -92,3 +92,20 @@ def test_a_port_that_is_taken_leaves_nothing_behind(started: subprocess.Popen[by
     assert second.returncode == 1
     assert b"Address already in use" in second.stderr
     assert len(list(temporary.iterdir())) == 1
+
+
+def test_with_a_registry_it_prints_a_second_ready_line_and_both_end_together(temporary: Path) -> None:
+    process = subprocess.Popen([*UP, "--registry"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        bootstrap = str(ready(process)["bootstrap"])
+        assert process.stdout is not None
+        url = process.stdout.readline().decode().strip().removeprefix("ready registry=")
+        assert Cli()("schemas", "list", "--json", "--registry", url).json == []
+        # The broker knows the registry, so a topic may require schemas.
+        Cli()("topics", "create", "checked", "--config", "barnabas.value.schema.validation=id", "-b", bootstrap).worked()
+        process.kill()
+        process.communicate()
+        until(lambda: Cli()("schemas", "list", "--registry", url).code == 1, "the registry ends with the cluster")
+    finally:
+        process.kill()
+        process.communicate()

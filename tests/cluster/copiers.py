@@ -20,19 +20,17 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
-from peers.apache_kafka import JARS, java
+from peers.apache_kafka import java_program
 from peers.cluster import ends_with_us
 from tests.cluster.access import Access
 from tests.cluster.asking import GROUP_KEY, TRANSACTION_KEY, ask_coordinator
@@ -60,16 +58,6 @@ class Kind:
     protocol: str = "classic"
 
 
-@lru_cache(maxsize=1)
-def compiled() -> tempfile.TemporaryDirectory[str]:
-    """``Copier.java`` compiled once, because a start from its source takes twice as long every
-    time."""
-    classes = tempfile.TemporaryDirectory(prefix="copier-")
-    source = str(Path(__file__).with_name("Copier.java"))
-    subprocess.run(["javac", "-cp", f"{JARS}/*", "-d", classes.name, source], check=True)
-    return classes
-
-
 @dataclass(frozen=True)
 class Call:
     """A call that a copier has begun and not ended."""
@@ -93,8 +81,7 @@ class Copier:
         security.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         arguments = [access.bootstrap, self.transactional_id, f"instance-{slot}" if kind.static else "", kind.protocol, seed, str(security)]
         if kind.client == "java":
-            command = java(f"-Dcopier={slot}", "Copier", *arguments)
-            command[command.index("-cp") + 1] += f":{compiled().name}"
+            command = java_program(Path(__file__).with_name("Copier.java"), *arguments, options=[f"-Dcopier={slot}"])
         else:
             command = [sys.executable, "-m", "tests.cluster.copier", *arguments]
         self._python = kind.client != "java"

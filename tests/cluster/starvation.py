@@ -1,5 +1,5 @@
-"""A machine that is too busy: neighbours that use every core, and processes that are paused for a
-while.
+"""A machine that is too busy: neighbours that use the core of the nodes, and processes that are
+paused for a while.
 
 To its peers a process under SIGSTOP looks like a starved one: its sockets accept bytes, its timers
 do not run, and it continues where it was. The pulses come from a seeded schedule, so every run has
@@ -51,10 +51,14 @@ class PausedProcess:
 
 
 @contextmanager
-def busy_neighbours(count: int | None = None) -> Iterator[None]:
-    """Processes that only use CPU time; one for every core unless ``count`` says otherwise."""
+def busy_neighbours(count: int = 1) -> Iterator[None]:
+    """Processes that only use CPU time, on the one core that this thread and every process that it
+    starts meanwhile have to share with them. The rest of the machine is left to other tests."""
+    before = os.sched_getaffinity(0)
     with ExitStack() as stack:
-        for _ in range(count if count is not None else os.cpu_count() or 1):
+        stack.callback(os.sched_setaffinity, 0, before)
+        os.sched_setaffinity(0, {max(before)})
+        for _ in range(count):
             neighbour = subprocess.Popen(ends_with_us([sys.executable, "-c", "while True: pass"]))
             stack.callback(neighbour.wait)
             stack.callback(neighbour.kill)

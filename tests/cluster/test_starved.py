@@ -1,6 +1,6 @@
-"""The copiers in a cluster of three brokers on a machine that is too busy: every core has a busy
-neighbour, and brokers and copiers are paused for 50 to 3,000 ms at a time. Every record is copied
-once, in order, and only a bug of its own client explains a copier that hangs.
+"""The copiers in a cluster of three brokers on a machine that is too busy: all of them share one
+core with a busy neighbour, and brokers and copiers are paused for 50 to 3,000 ms at a time. Every
+record is copied once, in order, and only a bug of its own client explains a copier that hangs.
 """
 
 from __future__ import annotations

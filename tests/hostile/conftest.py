@@ -6,6 +6,7 @@ than :data:`GROWTH_BYTES_MAX`.
 
 from __future__ import annotations
 
+import http.client
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from barnabas.testing import EmbeddedBroker
+from peers.ports import free_port
 from tests.scenarios.client import Client
+from tests.waiting import PATIENCE_SECONDS
 
 # Tests choose the age of their records, so retention is off, however long the tests take.
 NOTHING_EXPIRES = {"log.retention.check.interval.ms": str(24 * 3_600_000)}
@@ -24,13 +27,22 @@ GROWTH_BYTES_MAX = 256 * 1024 * 1024
 class Victim:
     """The broker, and the facts about it that are visible from outside."""
 
-    def __init__(self, kafka: EmbeddedBroker) -> None:
+    def __init__(self, kafka: EmbeddedBroker, page_port: int | None = None) -> None:
         self._kafka = kafka
+        self._page_port = page_port
         self.bootstrap = kafka.bootstrap
         self.data_dir = Path(kafka.data_dir)
 
     def client(self, *, receive_buffer_bytes: int | None = None) -> Client:
         return Client(self.bootstrap, receive_buffer_bytes=receive_buffer_bytes)
+
+    def metrics_page(self) -> str:
+        connection = http.client.HTTPConnection("127.0.0.1", self._page_port, timeout=PATIENCE_SECONDS)
+        try:
+            connection.request("GET", "/metrics")
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
 
     @property
     def complaints(self) -> str:
@@ -59,8 +71,10 @@ class Victim:
 def one_victim_for_all() -> Iterator[Victim]:
     # A longer accept queue than Kafka's 50: these tests open hundreds of connections at once, and a
     # full queue costs each a second.
-    with EmbeddedBroker(process=True, config={"socket.listen.backlog.size": "2000", **NOTHING_EXPIRES}) as kafka:
-        made = Victim(kafka)
+    page_port = free_port()
+    config = {"socket.listen.backlog.size": "2000", "barnabas.prometheus.listener": f"127.0.0.1:{page_port}", **NOTHING_EXPIRES}
+    with EmbeddedBroker(process=True, config=config) as kafka:
+        made = Victim(kafka, page_port)
         with made.client() as client:
             client.create_topic("t")
             client.produce("t", [b"kept through everything"])

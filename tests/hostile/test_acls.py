@@ -18,7 +18,7 @@ from barnabas.controller.core.acls import CHANGES_PER_REQUEST_MAX
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
 from barnabas.network.connection import Connection
-from barnabas.security.acls.acl import Operation, PatternType, Permission, ResourceType
+from barnabas.security.acls.acl import Operation, PatternType, Permission
 from barnabas.security.acls.authorizer import Authorizer
 from barnabas.security.principal import Principal
 from barnabas.telemetry.logs import EventLog, LogFormat
@@ -27,6 +27,7 @@ from barnabas.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from barnabas.wire.messages.describe_acls import DescribeAclsRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.acl_creation import acl_creation
 from tests.scenarios.client import Client
 from tests.scenarios.security.logged_in import log_in, with_authorizer
 
@@ -59,19 +60,6 @@ def admin(kafka: EmbeddedBroker) -> Iterator[Client]:
         yield client
 
 
-def creation(**fields: Any) -> AclCreation:
-    good: dict[str, Any] = {
-        "resource_type": ResourceType.TOPIC,
-        "resource_name": "t",
-        "resource_pattern_type": PatternType.LITERAL,
-        "principal": "User:alice",
-        "host": "*",
-        "operation": Operation.READ,
-        "permission_type": Permission.ALLOW,
-    }
-    return AclCreation(**good | fields)
-
-
 def create(client: Client, *creations: AclCreation) -> list[int]:
     return [each.error_code for each in client.ask(CreateAclsRequest(creations=list(creations)), 3).results]
 
@@ -102,8 +90,8 @@ def error_of(client: Client, topic: str) -> int:
 
 def test_odd_names_principals_and_hosts_are_kept_as_they_are_and_survive_a_restart(kafka: EmbeddedBroker) -> None:
     with log_in(kafka, "admin") as admin:
-        rules = [creation(resource_name=odd) for odd in ODD]
-        rules += [creation(principal=f"User:{odd}") for odd in ODD] + [creation(host=odd) for odd in ODD]
+        rules = [acl_creation(resource_name=odd) for odd in ODD]
+        rules += [acl_creation(principal=f"User:{odd}") for odd in ODD] + [acl_creation(host=odd) for odd in ODD]
         assert create(admin, *rules) == [ErrorCode.NONE] * len(rules)
         assert len(described(admin)) == len(rules)
         for odd in ODD:
@@ -119,12 +107,12 @@ def test_odd_names_principals_and_hosts_are_kept_as_they_are_and_survive_a_resta
 
 
 def test_as_many_rules_as_a_request_may_have_are_created_at_once_and_one_more_is_refused(admin: Client) -> None:
-    many = [creation(resource_name=f"t{number}") for number in range(CHANGES_PER_REQUEST_MAX)]
-    assert set(create(admin, *many, creation())) == {ErrorCode.INVALID_REQUEST}
+    many = [acl_creation(resource_name=f"t{number}") for number in range(CHANGES_PER_REQUEST_MAX)]
+    assert set(create(admin, *many, acl_creation())) == {ErrorCode.INVALID_REQUEST}
     assert described(admin) == []
     assert set(create(admin, *many)) == {ErrorCode.NONE}
     assert len(described(admin)) == CHANGES_PER_REQUEST_MAX
-    assert create(admin, creation()) == [ErrorCode.NONE]
+    assert create(admin, acl_creation()) == [ErrorCode.NONE]
     (refused,) = admin.ask(DeleteAclsRequest(filters=[DeleteAclsFilter(**everything())]), 3).filter_results
     assert (refused.error_code, refused.matching_acls) == (ErrorCode.INVALID_REQUEST, [])
     assert len(described(admin)) == CHANGES_PER_REQUEST_MAX + 1
@@ -134,11 +122,11 @@ def test_as_many_rules_as_a_request_may_have_are_created_at_once_and_one_more_is
 def test_unknown_numbers_are_refused_each_with_its_own_error(admin: Client, number: int) -> None:
     codes = create(
         admin,
-        creation(resource_type=number),
-        creation(resource_pattern_type=number),
-        creation(operation=number),
-        creation(permission_type=number),
-        creation(resource_name="good"),
+        acl_creation(resource_type=number),
+        acl_creation(resource_pattern_type=number),
+        acl_creation(operation=number),
+        acl_creation(permission_type=number),
+        acl_creation(resource_name="good"),
     )
     assert codes == [ErrorCode.INVALID_REQUEST] * 4 + [ErrorCode.NONE]
     assert described(admin) == ["good"]
@@ -156,16 +144,16 @@ def test_unknown_numbers_in_a_filter_are_refused(admin: Client) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "::ffff:127.0.0.1", "::FFFF:7F00:1", "0:0:0:0:0:ffff:7f00:1"])
 def test_a_denied_address_is_denied_in_every_spelling(kafka: EmbeddedBroker, admin: Client, host: str) -> None:
     admin.create_topic("t")
-    assert create(admin, creation()) == [ErrorCode.NONE]
+    assert create(admin, acl_creation()) == [ErrorCode.NONE]
     with log_in(kafka, "alice") as alice:
         assert error_of(alice, "t") == ErrorCode.NONE
-        assert create(admin, creation(host=host, permission_type=Permission.DENY, operation=Operation.ALL)) == [ErrorCode.NONE]
+        assert create(admin, acl_creation(host=host, permission_type=Permission.DENY, operation=Operation.ALL)) == [ErrorCode.NONE]
         assert error_of(alice, "t") == ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize("principal", ["", "alice", "User", " ", "\0"])
 def test_a_principal_without_a_colon_is_refused(admin: Client, principal: str) -> None:
-    assert create(admin, creation(principal=principal)) == [ErrorCode.INVALID_REQUEST]
+    assert create(admin, acl_creation(principal=principal)) == [ErrorCode.INVALID_REQUEST]
 
 
 @pytest.mark.parametrize("log_format", LogFormat)

@@ -19,13 +19,13 @@ import pytest
 
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import METADATA_TOPIC_ID, Uuid
+from barnabas.model.ids import METADATA_TOPIC_ID, ZERO_UUID, Uuid
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.apis import ApiKey, stable_versions
 from barnabas.wire.messages import begin_quorum_epoch as begin, end_quorum_epoch as end, fetch, fetch_snapshot, vote
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest, Listener
 from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
-from barnabas.wire.messages.alter_partition import AlterPartitionRequest
+from barnabas.wire.messages.alter_partition import AlterPartitionRequest, TopicData as ChangedTopic
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from barnabas.wire.messages.envelope import EnvelopeRequest
@@ -220,7 +220,8 @@ def test_a_request_with_another_cluster_id_is_refused(controller: Controller) ->
 def test_a_request_with_another_broker_epoch_is_refused(controller: Controller, epoch: int) -> None:
     for request in (
         BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=INT64_MAX, want_fence=True, want_shut_down=True),
-        AlterPartitionRequest(broker_id=1, broker_epoch=epoch, topics=[]),
+        # Without topics it succeeds with any epoch, as in Kafka.
+        AlterPartitionRequest(broker_id=1, broker_epoch=epoch, topics=[ChangedTopic(topic_id=ZERO_UUID, partitions=[])]),
         AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch),
     ):
         assert controller.ask(request).error_code == ErrorCode.STALE_BROKER_EPOCH

@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from barnabas.devcluster.development import development_properties
 from barnabas.env.descriptors import OTHERS, Descriptors, descriptors
 from barnabas.env.real_disk import open_files
+from barnabas.network.connection import COPIED_BYTES_MAX
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.apis import ApiKey
@@ -26,6 +27,8 @@ from tests.scenarios.client import Client, HungUp
 from tests.waiting import PATIENCE_SECONDS, until
 
 DESCRIPTORS = 1024
+# Smaller responses are copied, and need no second descriptor.
+LARGE = b"x" * (2 * COPIED_BYTES_MAX)
 # Any of these errors, once the broker has closed the connection.
 CLOSED = (HungUp, BrokenPipeError, ConnectionResetError)
 
@@ -125,19 +128,19 @@ def test_a_connection_has_a_second_descriptor_only_while_they_are_plentiful(tmp_
     with server(tmp_path, f"ulimit -n {DESCRIPTORS}") as broker, ExitStack() as crowd:
         first = crowd.enter_context(Client(broker.bootstrap))
         first.create_topic("t")
-        first.produce("t", [b"x" * 1000])
+        first.produce("t", [LARGE])
         consumers: list[Client] = []
         while len(consumers) < budget.connections_max // 4:
             consumer = served(broker.bootstrap, crowd)
             assert consumer is not None
-            assert consumer.values("t") == [b"x" * 1000]
+            assert consumer.values("t") == [LARGE]
             consumers.append(consumer)
         assert broker.open_files() > 2 * len(consumers)
         # The other connections get the descriptors that these do not need now.
         inside = fill(broker.bootstrap, crowd)
         assert len(consumers) + len(inside) >= budget.connections_max - budget.kept_for_nodes - 10
         for each in (*consumers, *inside[::20]):
-            assert each.values("t") == [b"x" * 1000]
+            assert each.values("t") == [LARGE]
         assert broker.open_files() <= len(consumers) + len(inside) + OTHERS
 
 
@@ -197,9 +200,9 @@ def test_an_embedded_broker_returns_all_counted_descriptors() -> None:
     with ExitStack() as crowd, EmbeddedBroker() as kafka:
         clients = [crowd.enter_context(Client(kafka.bootstrap)) for _ in range(10)]
         clients[0].create_topic("t")
-        clients[0].produce("t", [b"x" * 1000])
+        clients[0].produce("t", [LARGE])
         for each in clients:
-            assert each.values("t") == [b"x" * 1000]
+            assert each.values("t") == [LARGE]
         assert descriptors.connections >= before[0] + 20
     assert (descriptors.connections, len(open_files().numbers)) == before
 

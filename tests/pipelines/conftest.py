@@ -16,8 +16,10 @@ import pytest
 from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import apache_kafka
 from tests.pipelines.topics import Topics
+from tests.registry_process import RegistryProcess
 
 if TYPE_CHECKING:
+    from confluent_kafka.schema_registry import SchemaRegistryClient
     from pyspark.sql import SparkSession
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
@@ -110,6 +112,20 @@ def running_broker() -> Iterator[Broker]:
 def broker() -> Iterator[Broker]:
     with running_broker() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def registry(broker: Broker) -> Iterator[RegistryProcess]:
+    with RegistryProcess(broker.bootstrap) as process:
+        yield process
+
+
+@pytest.fixture
+def client(registry: RegistryProcess) -> SchemaRegistryClient:
+    """Confluent's."""
+    from confluent_kafka.schema_registry import SchemaRegistryClient
+
+    return SchemaRegistryClient({"url": registry.url})
 
 
 @pytest.fixture

@@ -23,6 +23,9 @@ from barnabas.records.record import Record
 from barnabas.telemetry.catalogue import (
     AUTHENTICATIONS,
     CATALOGUE,
+    CLIENT_INFO,
+    CLIENT_METRICS_FORWARDED,
+    CLIENT_METRICS_NOT_FORWARDED,
     DIRECTORY_FULL,
     EXPIRED_CONNECTIONS_KILLED,
     GROUP_LAG_RECORDS,
@@ -201,13 +204,17 @@ def test_everything_in_the_catalogue_is_on_the_page_of_a_node_that_was_used(used
     page = read_page(port)
     names = {name.partition("{")[0] for name in page}
     missing = {metric for metric in CATALOGUE if not any(name.startswith(metric.name) for name in names)}
-    # Clients may or may not have met an error by then; there is no group, no quota and no login.
+    # Clients may or may not have met an error by then; there is no group, no quota, no login, no
+    # client that pushes metrics, no collector and no schema registry.
     without = {
+        CLIENT_INFO,
+        CLIENT_METRICS_FORWARDED,
+        CLIENT_METRICS_NOT_FORWARDED,
         GROUP_LAG_RECORDS,
         GROUP_LAG_SECONDS,
         AUTHENTICATIONS,
         EXPIRED_CONNECTIONS_KILLED,
-        *(metric for metric in CATALOGUE if metric.name.startswith("barnabas_quota_")),
+        *(metric for metric in CATALOGUE if metric.name.startswith(("barnabas_quota_", "barnabas_schema"))),
     }
     assert missing - {RESPONSE_ERRORS} == TROUBLES | without
     assert page["barnabas_log_directories_offline"] == 0

@@ -112,9 +112,9 @@ def test_mistakes_in_settings_get_a_sentence(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(errors=3)
     result.stdout.fnmatch_lines_random(
         [
-            "*Kafka fixtures take config, brokers, process, and not partitions. Settings go into config.",
-            "*@pytest.mark.kafka takes config, brokers, process by name*",
-            "*The parameter of a Kafka fixture is a dict of config, brokers, process, and not 3.",
+            "*Kafka fixtures take config, brokers, process, secure, and not partitions. Settings go into config.",
+            "*@pytest.mark.kafka takes config, brokers, process, secure by name*",
+            "*The parameter of a Kafka fixture is a dict of config, brokers, process, secure, and not 3.",
         ]
     )
 

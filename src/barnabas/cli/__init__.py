@@ -6,7 +6,7 @@ A command without satellites is a module (``up``, ``server``, ``storage``, ``bro
 and prints the results: ``topics``, ``configs``, ``produce``, ``consume``, ``groups``,
 ``transactions``, ``acls``, ``quotas``, ``users``, ``tokens``, ``quorum``, ``reassign``, ``perf``,
 ``log``, ``mirror``,
-``sql``, ``pipelines``, and ``profiles`` for ``barnabas profile``.
+``sql``, ``pipelines``, ``console``, and ``profiles`` for ``barnabas profile``.
 
 Shared by the commands:
 

@@ -26,21 +26,28 @@ import typer
 from barnabas.cli.errors import Refused
 from barnabas.cli.server import announce
 from barnabas.cli.terminal.overrides import parse_overrides
+from barnabas.config.schema_validation import CONFLUENT_URL, REGISTRY_URL
 from barnabas.config.settings import BrokerSettings
 from barnabas.devcluster.child_node import NodeEnded
 from barnabas.devcluster.development import LOCALHOST, SECURE_LISTENER, development_properties
 from barnabas.devcluster.development_cluster import DevelopmentCluster, StopAsked, existing_controllers
 from barnabas.devcluster.ephemeral import EphemeralDirectory, end_with_parent
+from barnabas.devcluster.one_node import fitted
+from barnabas.env.real_disk import RealDisk
 from barnabas.model.cannot_start import CannotStart
 from barnabas.node.node import Ready
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop, run_until_stopped
 from barnabas.telemetry.logs import FORMAT_VARIABLE, EventLog, LogFormat
 
 if TYPE_CHECKING:
+    from barnabas.cli.console.beside import ConsoleBeside
+    from barnabas.cli.registry.beside import RegistryBeside
     from barnabas.devcluster.secure import SecureFiles
 
 DEFAULT_DATA_DIR = Path(".barnabas/data")
 DEFAULT_PORT = 9092
+DEFAULT_REGISTRY_PORT = 8081
+DEFAULT_CONSOLE_PORT = 8088
 # Each is a process of about 50 MB; a development machine has room for this many.
 BROKERS_MAX = 32
 
@@ -67,6 +74,16 @@ def up(
         False, "--secure", help="Encrypt and authenticate every connection; certificates and an admin user are made in DIR/secure."
     ),
     show_password: bool = typer.Option(False, "--show-password", help="With --secure: also print the password of the admin user."),
+    registry: bool = typer.Option(False, "--registry", help="Run a schema registry, too; it prints a ready line of its own."),
+    registry_port: int | None = typer.Option(
+        None,
+        "--registry-port",
+        help=f"The port of the registry, {DEFAULT_REGISTRY_PORT} unless given; 0, or --ephemeral, chooses a free one.",
+    ),
+    console: bool = typer.Option(False, "--console", help="Run the web console, too; it prints a ready line of its own."),
+    console_port: int | None = typer.Option(
+        None, "--console-port", help=f"The port of the console, {DEFAULT_CONSOLE_PORT} unless given; 0, or --ephemeral, chooses a free one."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the ready line as JSON."),
 ) -> None:
     """Start a development cluster; Ctrl-C or SIGTERM stops it.
@@ -76,6 +93,10 @@ def up(
 
     With --ephemeral the cluster also stops when its parent process ends, or when a pipe at its
     standard input is closed, and removes its data.
+
+    With --registry the schemas are in the same cluster; docs/registry.md tells how to use them.
+
+    With --console the cluster is shown in a browser on this machine; docs/console.md tells more.
 
     With --secure clients log in as the user admin over TLS; the output names the files of
     properties that they need.
@@ -94,7 +115,18 @@ def up(
             directory = data_dir or DEFAULT_DATA_DIR
         try:
             made = _secure_files(directory, brokers, host) if secure else None
-            announcement = Announcement(as_json=as_json, secure=made, shows_password=show_password)
+            beside: list[RegistryBeside | ConsoleBeside] = []
+            if registry or registry_port is not None:
+                served = _registry_beside(host, _port(registry_port, DEFAULT_REGISTRY_PORT, ephemeral))
+                beside.append(served)
+                if not secure and CONFLUENT_URL not in overrides:
+                    # So that topics may require schemas. A secured registry wants a login, too.
+                    overrides.setdefault(REGISTRY_URL, served.url)
+            if console or console_port is not None:
+                beside.append(_console_beside(_port(console_port, DEFAULT_CONSOLE_PORT, ephemeral), beside))
+            for each in beside:
+                at_end.callback(each.stop)
+            announcement = Announcement(as_json=as_json, secure=made, shows_password=show_password, beside=beside)
             if brokers > 1:
                 cluster = DevelopmentCluster(
                     brokers, data_dir=directory, host=host, port=chosen_port, metrics_port=metrics_port, overrides=overrides, secure=made
@@ -108,9 +140,9 @@ def up(
             if made is not None:
                 overrides = made.node_properties(1) | overrides
             listener = SECURE_LISTENER if secure else "PLAINTEXT"
-            properties = development_properties(
-                host=host, port=chosen_port, data_dir=str(directory / "node-1"), listener=listener, overrides=overrides
-            )
+            data = str(directory / "node-1")
+            overrides = fitted(overrides, disk=RealDisk(), data_dir=data, host=host)
+            properties = development_properties(host=host, port=chosen_port, data_dir=data, listener=listener, overrides=overrides)
             code = _run_one(properties, announcement, hurry=not ephemeral)
         except CannotStart as error:
             raise Refused(str(error)) from error
@@ -126,10 +158,41 @@ def _secure_files(directory: Path, brokers: int, host: str) -> SecureFiles:
     return SecureFiles(directory, nodes=range(1, brokers + 1), host=host, now=datetime.datetime.now(datetime.UTC))
 
 
+def _port(given: int | None, usual: int, ephemeral: bool) -> int:
+    return given if given is not None else 0 if ephemeral else usual
+
+
+def _registry_beside(host: str, port: int) -> RegistryBeside:
+    """A free port is chosen here, because other programs must know it."""
+    from importlib.util import find_spec
+
+    from barnabas.cli.beside import free_port
+    from barnabas.cli.registry.beside import RegistryBeside
+
+    if find_spec("uvicorn") is None:
+        raise Refused("The registry needs more packages: pip install 'barnabas[registry]'.")
+    return RegistryBeside(host, port or free_port(host))
+
+
+def _console_beside(port: int, beside: list[RegistryBeside | ConsoleBeside]) -> ConsoleBeside:
+    from importlib.util import find_spec
+
+    from barnabas.cli.console.beside import ConsoleBeside
+    from barnabas.cli.registry.beside import RegistryBeside
+
+    if find_spec("uvicorn") is None or find_spec("jinja2") is None:
+        raise Refused("The console needs more packages: pip install 'barnabas[console]'.")
+    registry = next((each.url for each in beside if isinstance(each, RegistryBeside)), None)
+    return ConsoleBeside(port, registry)
+
+
 class Announcement:
     """The lines that tell how to reach a cluster, once it is ready."""
 
-    def __init__(self, *, as_json: bool, secure: SecureFiles | None, shows_password: bool) -> None:
+    def __init__(
+        self, *, as_json: bool, secure: SecureFiles | None, shows_password: bool, beside: list[RegistryBeside | ConsoleBeside]
+    ) -> None:
+        self._beside = beside
         self._as_json = as_json
         self._secure = secure
         self._shows_password = shows_password
@@ -148,6 +211,7 @@ class Announcement:
         else:
             announce(ready)
             self._print_secure()
+        self._start_beside(ready.bootstrap)
 
     def of_several(self, cluster: DevelopmentCluster) -> None:
         if self._as_json:
@@ -155,6 +219,12 @@ class Announcement:
         else:
             typer.echo(f"ready bootstrap={cluster.bootstrap} cluster={cluster.cluster_id} pids={','.join(map(str, cluster.pids))}")
             self._print_secure()
+        self._start_beside(cluster.bootstrap)
+
+    def _start_beside(self, bootstrap: str) -> None:
+        for each in self._beside:
+            sys.stdout.flush()
+            each.start(bootstrap, self._secure.client_file if self._secure is not None else None)
 
     def _print_json(self, *, bootstrap: str, cluster: str, pids: list[int]) -> None:
         values: dict[str, object] = {"bootstrap": bootstrap, "cluster": cluster, "pids": pids}
@@ -191,7 +261,7 @@ def _run_one(properties: dict[str, str], announcement: Announcement, *, hurry: b
     async def before_ready(ready: Ready) -> None:
         await announcement.prepare(settings, ready.bootstrap)
 
-    log = EventLog("WARN", node_id=1)
+    log = EventLog("WARN", node_id=settings.integer("node.id"))
     return run_loop(run_until_stopped(settings, log, announcement.of_one, before_ready=before_ready, hurry=hurry))
 
 

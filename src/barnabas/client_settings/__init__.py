@@ -8,6 +8,7 @@ A file may use Java's names (``sasl.jaas.config``, ``ssl.truststore.location``) 
 :mod:`~.java_names`     Java's names as librdkafka's, for clients in this process
 :mod:`~.librdkafka_names`  librdkafka's names as Java's, for Spark's connector
 :mod:`~.bearer_token`   a token for OAUTHBEARER, from a setting or a file
+:mod:`~.delegation_token`  a login with a delegation token
 :mod:`~.secrets`        which settings are secrets
 ======================  ====================================================================
 

@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from barnabas.client_settings.delegation_token import without_token_login
 from barnabas.client_settings.errors import SettingsRefused
 
 TOKEN: Final = "sasl.oauthbearer.token"  # noqa: S105 - the name of a setting
@@ -56,10 +57,11 @@ def read_token(settings: Mapping[str, str]) -> BearerToken:
 def for_librdkafka_client(settings: Mapping[str, str]) -> dict[str, Any]:
     """The settings without those of the token, and with the function that librdkafka calls for
     one. It can be sent to Spark's tasks. Raises :class:`SettingsRefused` when there is no token
-    now: librdkafka would wait for one."""
+    now, since librdkafka would wait for one, and for a login that librdkafka does not have."""
+    settings = without_token_login(settings)
     if not has_token(settings):
-        return dict(settings)
-    own = {name: settings[name] for name in (TOKEN, TOKEN_FILE) if name in settings}
+        return settings
+    own: dict[str, str] = {name: settings[name] for name in (TOKEN, TOKEN_FILE) if name in settings}
     read_token(own)
     return {**{name: value for name, value in settings.items() if name not in own}, "oauth_cb": token_callback(own)}
 

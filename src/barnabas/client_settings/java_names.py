@@ -19,7 +19,9 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from barnabas.client_settings.bearer_token import TOKEN_FILE
+from barnabas.client_settings.delegation_token import BY_TOKEN
 from barnabas.client_settings.errors import SettingsRefused
+from barnabas.config.cipher_suites import is_of_tls_1_3, openssl_name
 
 RENAMED: Final = {
     "buffer.memory": "queue.buffering.max.kbytes",
@@ -41,6 +43,7 @@ REWRITTEN: Final = frozenset(
         "request.timeout.ms",
         "sasl.jaas.config",
         "sasl.oauthbearer.token.endpoint.url",
+        "ssl.cipher.suites",
         "ssl.endpoint.identification.algorithm",
         "ssl.keystore.location",
         "ssl.keystore.password",
@@ -50,8 +53,8 @@ REWRITTEN: Final = frozenset(
         "ssl.truststore.type",
     }
 )
-# Newer releases of librdkafka have two of these names, max.poll.records and
-# share.acknowledgement.mode, for share consumers, which no command of ours is.
+# librdkafka has two of these names, max.poll.records and share.acknowledgement.mode, for share
+# consumers only. Every other client refuses them, and `consume --share` sets them itself.
 IGNORED: Final = frozenset(
     {
         "auto.include.jmx.reporter",
@@ -155,6 +158,8 @@ def for_librdkafka(given: Mapping[str, str]) -> Translation:
             ignored.append(name)
         elif name in REWRITTEN:
             made |= _rewritten(name, value, given)
+            if name == "ssl.cipher.suites" and name not in made:
+                ignored.append(name)
         else:
             made[RENAMED.get(name, name)] = _kilobytes(name, value) if name == "buffer.memory" else value
     # A name of librdkafka's beats one that a name of Java's was rewritten to.
@@ -175,6 +180,8 @@ def _rewritten(name: str, value: str, given: Mapping[str, str]) -> dict[str, str
             if value.startswith("file:"):
                 return {TOKEN_FILE: _path_of(value)}
             return {"sasl.oauthbearer.method": "oidc", name: value}
+        case "ssl.cipher.suites":
+            return _cipher_suites(name, value)
         case "ssl.endpoint.identification.algorithm":
             return {name: value or "none"}
         case "request.timeout.ms":
@@ -193,6 +200,20 @@ def _rewritten(name: str, value: str, given: Mapping[str, str]) -> dict[str, str
         case _:
             # The types and passwords of stores are read together with their locations.
             return {}
+
+
+def _cipher_suites(name: str, value: str) -> dict[str, str]:
+    """OpenSSL's names in OpenSSL's notation, which pass as they are, or Java's. librdkafka always
+    offers all suites of TLS 1.3, so a list with no other suites has no effect."""
+    suites = [each.strip() for each in value.split(",")]
+    if not all(each.startswith("TLS_") for each in suites):
+        return {name: value}
+    found = {each: openssl_name(each) for each in suites}
+    unknown = [each for each, translated in found.items() if translated is None]
+    if unknown:
+        raise SettingsRefused(f"{name} has {unknown[0]}, which is not the name of a cipher suite.")
+    older = [str(translated) for each, translated in found.items() if not is_of_tls_1_3(each)]
+    return {name: ":".join(older)} if older else {}
 
 
 def _path_of(url: str) -> str:
@@ -237,8 +258,12 @@ def _login(jaas: str) -> dict[str, str]:
     options = {name: _unquoted(text) for name, text in _JAAS_OPTION.findall(rest)}
     wanted = {
         "PlainLoginModule": {"username": "sasl.username", "password": "sasl.password"},
-        "ScramLoginModule": {"username": "sasl.username", "password": "sasl.password"},
-        "Krb5LoginModule": {"principal": "sasl.kerberos.principal", "keyTab": "sasl.kerberos.keytab"},
+        "ScramLoginModule": {"username": "sasl.username", "password": "sasl.password", "tokenauth": BY_TOKEN},
+        "Krb5LoginModule": {
+            "principal": "sasl.kerberos.principal",
+            "keyTab": "sasl.kerberos.keytab",
+            "serviceName": "sasl.kerberos.service.name",
+        },
         "OAuthBearerLoginModule": {
             "clientId": "sasl.oauthbearer.client.id",
             "clientSecret": "sasl.oauthbearer.client.secret",

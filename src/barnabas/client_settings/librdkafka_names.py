@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from barnabas.client_settings.bearer_token import TOKEN, TOKEN_FILE
+from barnabas.client_settings.delegation_token import BY_TOKEN, is_by_token
 from barnabas.client_settings.errors import SettingsRefused
 
 _PACKAGE: Final = "org.apache.kafka.common.security"
@@ -37,6 +38,7 @@ _CONSUMED: Final = frozenset(
         "sasl.oauthbearer.scope",
         TOKEN,
         TOKEN_FILE,
+        BY_TOKEN,
         "ssl.ca.location",
         "ssl.ca.pem",
         "ssl.certificate.location",
@@ -70,6 +72,8 @@ def _login(given: Mapping[str, str]) -> dict[str, str]:
     if "sasl.username" in given:
         module = _LOGIN_MODULES.get((mechanism or "").upper(), _LOGIN_MODULES["PLAIN"])
         options = {"username": given["sasl.username"], "password": given.get("sasl.password", "")}
+        if is_by_token(given):
+            options["tokenauth"] = "true"
         made[_JAAS] = _jaas(module, options)
     return made
 

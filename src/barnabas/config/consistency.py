@@ -20,6 +20,7 @@ from barnabas.config.listeners import (
     listeners,
     pairs,
 )
+from barnabas.config.schema_validation import REGISTRY_CERTIFICATE, REGISTRY_KEY, TWINS
 from barnabas.config.settings import BrokerSettings
 from barnabas.config.topic_keys import topic_defaults
 from barnabas.config.values import read_integer
@@ -38,6 +39,15 @@ def _one_node_id(settings: BrokerSettings) -> None:
         raise ConfigError(f"node.id is {settings['node.id']} and broker.id is {settings['broker.id']}, but they must be the same.")
 
 
+def _one_schema_registry(settings: BrokerSettings) -> None:
+    for ours, theirs in TWINS.items():
+        if settings[ours] != settings[theirs]:
+            raise ConfigError(f"{ours} and {theirs} are two names of one setting, but their values differ.")
+    certificate, key = (settings.text_or_none(name) for name in (REGISTRY_CERTIFICATE, REGISTRY_KEY))
+    if key is not None and certificate is None:
+        raise ConfigError(f"{REGISTRY_KEY} needs {REGISTRY_CERTIFICATE}, which is not set.")
+
+
 def _known_authorizer(settings: BrokerSettings) -> None:
     """A node must not run without the protection that it was asked for."""
     name = settings.text("authorizer.class.name")
@@ -52,16 +62,25 @@ def _times(settings: BrokerSettings) -> None:
         assert isinstance(value, int)
         if value < least:
             source = "log.roll.ms" if name == "segment.ms" else "log.roll.jitter.ms"
-            raise ConfigError(f"{source} must be at least {least}, but is {value}.")
+            raise ConfigError(
+                f"{source} must be at least {least}, but is {value}.",
+                kafka=f"requirement failed: {source} must be greater than or equal to {least}",
+            )
     if topic["retention.ms"] == 0:
-        raise ConfigError("log.retention.ms must be -1 for no limit, or at least 1, but comes to 0.")
+        raise ConfigError(
+            "log.retention.ms must be -1 for no limit, or at least 1, but comes to 0.",
+            kafka="requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
+        )
 
 
 def _cleaner_memory(settings: BrokerSettings) -> None:
     workers = settings.integer("log.cleaner.threads")
     # Kafka divides by the number of threads before it compares, and so cannot start with none.
     if workers < 1 or settings.integer("log.cleaner.dedupe.buffer.size") // workers <= _MEBIBYTE:
-        raise ConfigError("log.cleaner.dedupe.buffer.size must be more than 1048576 bytes for each of log.cleaner.threads.")
+        raise ConfigError(
+            "log.cleaner.dedupe.buffer.size must be more than 1048576 bytes for each of log.cleaner.threads.",
+            kafka="requirement failed: log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
+        )
 
 
 def _replica_waits(settings: BrokerSettings) -> None:
@@ -147,9 +166,13 @@ def _cordoned_directories(settings: BrokerSettings) -> None:
             raise ConfigError("cordoned.log.dirs must be * alone or a list of directories.")
         return
     directories = settings.strings("log.dirs") or settings.strings("log.dir")
-    for directory in cordoned:
-        if directory not in directories:
-            raise ConfigError(f"cordoned.log.dirs has {directory}, which is not one of log.dirs.")
+    missing = [directory for directory in cordoned if directory not in directories]
+    if missing:
+        raise ConfigError(
+            f"cordoned.log.dirs has {missing[0]}, which is not one of log.dirs.",
+            kafka="requirement failed: All entries in cordoned.log.dirs must be present in log.dirs or log.dir. "
+            f"Missing entries : {', '.join(missing)}",
+        )
 
 
 def _waiting_requests(settings: BrokerSettings) -> None:
@@ -161,7 +184,10 @@ def _waiting_requests(settings: BrokerSettings) -> None:
 def _connections(settings: BrokerSettings) -> None:
     overrides = pairs("max.connections.per.ip.overrides", settings.text("max.connections.per.ip.overrides"))
     if settings["max.connections.per.ip"] == 0 and not overrides:
-        raise ConfigError("max.connections.per.ip is 0, which admits no connection unless max.connections.per.ip.overrides does.")
+        raise ConfigError(
+            "max.connections.per.ip is 0, which admits no connection unless max.connections.per.ip.overrides does.",
+            kafka="requirement failed: max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.",
+        )
     for host, count in overrides.items():
         if read_integer(count) is None or not is_host(host):
             raise ConfigError(f"max.connections.per.ip.overrides has {host}:{count}, but an entry must be host:count.")
@@ -193,4 +219,5 @@ RULES: Final[tuple[Callable[[BrokerSettings], None], ...]] = (
     _waiting_requests,
     _connections,
     _remote_store,
+    _one_schema_registry,
 )

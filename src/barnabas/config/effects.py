@@ -24,10 +24,7 @@ A_JVM_CLASS = refused("it is a JVM class, and ignoring it would check or send ot
 KERBEROS_RENEWS = no_effect("the Kerberos library gets a new ticket from the keytab when the old one ends")
 TOKENS_ON_DEMAND = no_effect("a token is renewed when a connection needs one, and no timer does it")
 NO_ASSERTIONS = refused("this node gets its tokens with client credentials or from a file, and signs no assertions")
+NO_OTHER_PERSISTER = refused("it is a JVM class, and without it delivery states would be kept in another place")
 OPENSSL_SERVES_TLS = no_effect("OpenSSL serves TLS, and no JVM")
 MEASURED_OVER_ELEVEN_SECONDS = no_effect("throttled replication is always measured over eleven windows of a second")
 NO_DELAY = no_effect("nothing that a node starts needs to wait")
-
-WITH_CLIENT_METRICS = no_effect("arrives with client metrics")
-WITH_SHARE_GROUPS = no_effect("arrives with share groups")
-WITH_STREAMS_GROUPS = no_effect("arrives with streams groups")

@@ -13,7 +13,6 @@ from typing import Final
 
 from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, STRING, Matching, at_least, one_of
 from barnabas.config.durations import duration_ms
-from barnabas.config.effects import WITH_SHARE_GROUPS, WITH_STREAMS_GROUPS
 from barnabas.config.keys import ConfigKey
 
 
@@ -33,14 +32,19 @@ def is_offset_reset(text: str) -> bool:
     return text in ("earliest", "latest")
 
 
-OFFSET_RESET: Final = Matching("earliest, latest, or by_duration: followed by an ISO-8601 duration", is_offset_reset)
+OFFSET_RESET: Final = Matching(
+    "earliest, latest, or by_duration: followed by an ISO-8601 duration",
+    is_offset_reset,
+    "Invalid value `{value}` for configuration {name}. "
+    "The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'.",
+)
 
 _KEYS = (
     GroupKey(
         "consumer.session.timeout.ms",
         INT,
         45_000,
-        "How long a member may go without a heartbeat before it is removed.",
+        "How long a member may go without a heartbeat before it is removed from the consumer group.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
         synonym="group.consumer.session.timeout.ms",
@@ -67,10 +71,9 @@ _KEYS = (
         "share.session.timeout.ms",
         INT,
         45_000,
-        "How long a member may go without a heartbeat before it is removed.",
+        "How long a member may go without a heartbeat before it is removed from the share group.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
         synonym="group.share.session.timeout.ms",
     ),
     GroupKey(
@@ -80,7 +83,6 @@ _KEYS = (
         "How often members must send heartbeats.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
         synonym="group.share.heartbeat.interval.ms",
     ),
     GroupKey(
@@ -90,7 +92,6 @@ _KEYS = (
         "The minimum time between two assignments.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_SHARE_GROUPS,
         synonym="group.share.assignment.interval.ms",
     ),
     GroupKey(
@@ -100,7 +101,6 @@ _KEYS = (
         "How long a member holds the lock on a delivered record before others may get it.",
         scope=CLUSTER_WIDE,
         valid=at_least(1000),
-        effect=WITH_SHARE_GROUPS,
         synonym="group.share.record.lock.duration.ms",
     ),
     GroupKey(
@@ -110,7 +110,6 @@ _KEYS = (
         "How many times a record is delivered before it counts as unprocessable.",
         scope=CLUSTER_WIDE,
         valid=at_least(2),
-        effect=WITH_SHARE_GROUPS,
         synonym="group.share.delivery.count.limit",
     ),
     GroupKey(
@@ -120,7 +119,6 @@ _KEYS = (
         "How many records of a partition may be locked at once.",
         scope=CLUSTER_WIDE,
         valid=at_least(100),
-        effect=WITH_SHARE_GROUPS,
         synonym="group.share.partition.max.record.locks",
     ),
     GroupKey(
@@ -130,7 +128,6 @@ _KEYS = (
         "Where a new group begins: earliest, latest, or by_duration: and an ISO-8601 duration back from now.",
         scope=CLUSTER_WIDE,
         valid=OFFSET_RESET,
-        effect=WITH_SHARE_GROUPS,
     ),
     GroupKey(
         "share.isolation.level",
@@ -139,7 +136,6 @@ _KEYS = (
         "Whether records of open and aborted transactions are delivered (read_uncommitted) or not (read_committed).",
         scope=CLUSTER_WIDE,
         valid=one_of("read_committed", "read_uncommitted"),
-        effect=WITH_SHARE_GROUPS,
     ),
     GroupKey(
         "share.renew.acknowledge.enable",
@@ -147,16 +143,36 @@ _KEYS = (
         True,
         "Whether a member may renew its lock on a record.",
         scope=CLUSTER_WIDE,
-        effect=WITH_SHARE_GROUPS,
+    ),
+    GroupKey(
+        "share.retry.backoff.ms",
+        INT,
+        0,
+        "How long a released record stays hidden, doubling with each delivery up to three minutes (Barnabas only).",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+    ),
+    GroupKey(
+        "errors.deadletterqueue.topic.name",
+        STRING,
+        "",
+        "The topic for records that are rejected or delivered too often; none if empty (Kafka 4.4, KIP-1191).",
+        scope=CLUSTER_WIDE,
+    ),
+    GroupKey(
+        "errors.deadletterqueue.copy.record.enable",
+        BOOLEAN,
+        False,
+        "Whether a dead letter has the key, value and headers of its record (Kafka 4.4, KIP-1191).",
+        scope=CLUSTER_WIDE,
     ),
     GroupKey(
         "streams.session.timeout.ms",
         INT,
         45_000,
-        "How long a member may go without a heartbeat before it is removed.",
+        "How long a member may go without a heartbeat before it is removed from the streams group.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_STREAMS_GROUPS,
         synonym="group.streams.session.timeout.ms",
     ),
     GroupKey(
@@ -166,7 +182,6 @@ _KEYS = (
         "How often members must send heartbeats.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_STREAMS_GROUPS,
         synonym="group.streams.heartbeat.interval.ms",
     ),
     GroupKey(
@@ -176,7 +191,6 @@ _KEYS = (
         "The minimum time between two assignments.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_STREAMS_GROUPS,
         synonym="group.streams.assignment.interval.ms",
     ),
     GroupKey(
@@ -186,7 +200,6 @@ _KEYS = (
         "How many standby copies of its state each task gets.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_STREAMS_GROUPS,
         synonym="group.streams.num.standby.replicas",
     ),
     GroupKey(
@@ -196,7 +209,6 @@ _KEYS = (
         "How long a new group waits for more members before its first assignment.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_STREAMS_GROUPS,
         synonym="group.streams.initial.rebalance.delay.ms",
     ),
 )

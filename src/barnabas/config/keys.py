@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from barnabas.config.kafka_words import not_allowed, shortened, wrong_type
 from barnabas.config.validators import Between, ListOf, Validator
 from barnabas.config.values import ConfigType, Password, Value, read, write
 
@@ -41,7 +42,19 @@ __all__ = [
 
 
 class ConfigError(Exception):
-    """The user's configuration cannot be used; the text is one sentence to show as it is."""
+    """The user's configuration cannot be used; the text is one sentence to show as it is.
+
+    ``kafka`` has Kafka's words for the same fault, where a response must be recognisable by them.
+    """
+
+    def __init__(self, sentence: str, *, kafka: str = "") -> None:
+        super().__init__(sentence)
+        self.kafka = kafka
+
+    @property
+    def response_text(self) -> str:
+        """Kafka's words first, because tools look for them, then ours."""
+        return f"{self.kafka.removesuffix('.')}. {self}" if self.kafka else str(self)
 
 
 class Scope(Enum):
@@ -139,10 +152,16 @@ class ConfigKey:
         value = read(self.type, text)
         if isinstance(value, tuple) and isinstance(self.valid, ListOf):
             value = tuple(dict.fromkeys(value))
-        if value is None or (self.valid is not None and not self.valid.allows(value)):
-            given = "the given value is not" if self.sensitive else f"is {text!r}"
-            raise ConfigError(f"{self.name} must be {self.expected}, but {given}.")
+        if value is None:
+            raise self._refusal(text, wrong_type(self.name, self.type, text))
+        if self.valid is not None and not self.valid.allows(value):
+            raise self._refusal(text, not_allowed(self.name, self.type, self.valid, value))
         return value
+
+    def _refusal(self, text: str, kafka: str) -> ConfigError:
+        if self.sensitive:
+            return ConfigError(f"{self.name} must be {self.expected}, but the given value is not.")
+        return ConfigError(f"{self.name} must be {self.expected}, but is {shortened(text)!r}.", kafka=kafka)
 
     def render(self, value: Value) -> str | None:
         """The text Kafka shows for a value. None is null on the wire, and stays None."""

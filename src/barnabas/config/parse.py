@@ -30,6 +30,7 @@ from barnabas.config.consistency import check
 from barnabas.config.group_keys import GROUP_KEYS
 from barnabas.config.keys import ConfigError, ConfigKey, EffectKind, Required, Value
 from barnabas.config.listeners import inter_broker_listener_name, security_protocols
+from barnabas.config.schema_validation import TWINS
 from barnabas.config.settings import BrokerSettings
 from barnabas.config.topic_keys import TOPIC_KEYS
 
@@ -61,7 +62,7 @@ LISTENER_KEYS: Final = frozenset(
 ) - {"connection.failed.authentication.delay.ms", "sasl.mechanism.inter.broker.protocol"}
 
 # Two names of one number: setting either sets both.
-_TWINS: Final = {"node.id": "broker.id", "broker.id": "node.id"}
+_TWINS: Final = {"node.id": "broker.id", "broker.id": "node.id", **TWINS, **{theirs: ours for ours, theirs in TWINS.items()}}
 LISTENER_PREFIX: Final = "listener.name."
 _PROVIDER_PREFIX: Final = "config.providers."
 _METRICS_CONTEXT_PREFIX: Final = "metrics.context."
@@ -127,7 +128,10 @@ def parse_topic_config(raw: Mapping[str, str]) -> dict[str, Value]:
     assert isinstance(least, int)
     assert isinstance(most, int)
     if least > most:
-        raise ConfigError(f"min.compaction.lag.ms is {least}, which must not exceed max.compaction.lag.ms, {most}.")
+        raise ConfigError(
+            f"min.compaction.lag.ms is {least}, which must not exceed max.compaction.lag.ms, {most}.",
+            kafka=f"conflict topic config setting min.compaction.lag.ms ({least}) > max.compaction.lag.ms ({most})",
+        )
     return values
 
 
@@ -230,7 +234,8 @@ def _not_a_setting(name: str, wanted: str, known: Iterable[str], of: str = "") -
 
     closest = get_close_matches(wanted, list(known), n=1)
     setting = f"{of} setting" if of else "setting"
-    return ConfigError(f"{name} is not a {setting}{f'; did you mean {name.removesuffix(wanted)}{closest[0]}?' if closest else '.'}")
+    suggestion = f"; did you mean {name.removesuffix(wanted)}{closest[0]}?" if closest else "."
+    return ConfigError(f"{name} is not a {setting}{suggestion}", kafka=f"Unknown {of} config name: {name}" if of else "")
 
 
 def _refuse_unserved(keys: Mapping[str, ConfigKey], values: Mapping[str, Value]) -> None:

@@ -20,8 +20,10 @@ References to names that are no provider stay as they are, as in Kafka. Kafka al
 a reference whose file or key is missing, and then uses that text as a password; here it is an
 error. Errors have the reference and never a value.
 
-Values are resolved once, when the node or the command starts, and a value is not searched for
-further references. This module reads nothing: :class:`Sources` does.
+Values are resolved when the node or the command starts, and a value is not searched for further
+references. Settings of listeners that change at run time may have references too: the metadata log
+keeps the reference, and each broker resolves it with the providers of its own file. This module
+reads nothing: :class:`Sources` does.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from typing import Final, Protocol
 
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
+from barnabas.config.settings import BrokerSettings
 
 PROVIDERS: Final = "config.providers"
 _REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}]*?):)?([^}]*?)\}")
@@ -83,6 +86,14 @@ def resolve(raw: Mapping[str, str], sources: Sources) -> dict[str, str]:
             raise ConfigError(f"{setting} refers to {found[0]}, but {missing}.") from None
 
     return {name: value if name.startswith(PROVIDERS) else _REFERENCE.sub(partial(value_of, name), value) for name, value in raw.items()}
+
+
+def provider_settings(settings: BrokerSettings) -> dict[str, str]:
+    """The part of a node's settings that :func:`resolve` needs to know the providers."""
+    return {
+        PROVIDERS: ",".join(settings.strings(PROVIDERS)),
+        **{name: text for name, text in settings.of_plugins.items() if name.startswith(f"{PROVIDERS}.")},
+    }
 
 
 class _Missing(Exception):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from barnabas.config.kafka_words import invalid_value
 from barnabas.config.keys import ConfigError, Value
 
 REMOTE_STORAGE_ENABLE = "remote.storage.enable"
@@ -41,11 +42,17 @@ def _check_local(values: Mapping[str, Value], limit: str) -> None:
         return
     if whole > _NO_LIMIT:
         if local == _NO_LIMIT:
-            raise ConfigError(f"local.{limit} must not be -1 as {limit} value is set as {whole}.")
+            raise ConfigError(
+                f"local.{limit} must not be -1, which sets no limit, because {limit} is {whole}.",
+                kafka=invalid_value(f"local.{limit}", "-1", f"Value must not be -1 as {limit} value is set as {whole}."),
+            )
         if local > whole:
-            raise ConfigError(f"local.{limit} is {local}, which must not be more than {limit}, {whole}.")
+            raise ConfigError(
+                f"local.{limit} is {local}, which must not be more than {limit}, {whole}.",
+                kafka=invalid_value(f"local.{limit}", str(local), f"Value must not be more than {limit} property value: {whole}"),
+            )
     if values["remote.log.copy.disable"] and local != whole:
         raise ConfigError(
-            f"When remote.log.copy.disable is set to true, local.{limit} and {limit} must be set to the identical value because there "
-            "will be no more logs copied to the remote storage."
+            f"When `remote.log.copy.disable` is set to true, the `local.{limit}` and `{limit}` must be set to the identical value "
+            "because there will be no more logs copied to the remote storage."
         )

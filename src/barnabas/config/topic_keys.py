@@ -34,6 +34,16 @@ from barnabas.config.declare import (
 )
 from barnabas.config.effects import FILES_GROW
 from barnabas.config.keys import ConfigKey, Required, Value
+from barnabas.config.schema_validation import (
+    CONFLUENT_PACKAGE,
+    LEVELS,
+    PARTS,
+    STRATEGIES,
+    confluent_level_key,
+    confluent_strategy_key,
+    level_key,
+    strategy_key,
+)
 
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
@@ -88,7 +98,47 @@ def _is_throttled_replica(text: str) -> bool:
 THROTTLED_REPLICAS: Final = Matching(
     "a comma-separated list of partition:broker entries, or *",
     lambda items: items == ("*",) or all(map(_is_throttled_replica, items)),
+    "{name} must be the literal '*' or a list of replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],...",
 )
+
+
+def _schema_validation(part: str) -> tuple[TopicKey, ...]:
+    """The settings of one part of the records: ``key`` or ``value``."""
+    default = STRATEGIES[0]
+    return (
+        TopicKey(
+            confluent_level_key(part),
+            BOOLEAN,
+            False,
+            f"Whether every {part} must carry the id of a schema that is registered for the topic (Confluent's name).",
+            scope=CLUSTER_WIDE,
+        ),
+        TopicKey(
+            confluent_strategy_key(part),
+            STRING,
+            CONFLUENT_PACKAGE + default,
+            f"The class that names the subject of a {part}'s schema (Confluent's name).",
+            scope=CLUSTER_WIDE,
+            valid=one_of(*(CONFLUENT_PACKAGE + name for name in STRATEGIES)),
+        ),
+        TopicKey(
+            level_key(part),
+            STRING,
+            LEVELS[0],
+            f"How the broker checks every {part}: none, by the id of its schema (id), or by decoding it as well (payload).",
+            scope=CLUSTER_WIDE,
+            valid=one_of(*LEVELS),
+        ),
+        TopicKey(
+            strategy_key(part),
+            STRING,
+            "",
+            f"The strategy that names the subject of a {part}'s schema; empty takes {confluent_strategy_key(part)}.",
+            scope=CLUSTER_WIDE,
+            valid=Matching(f"empty or one of {', '.join(STRATEGIES)}", lambda name: not name or name in STRATEGIES),
+        ),
+    )
+
 
 _KEYS = (
     TopicKey(
@@ -97,14 +147,14 @@ _KEYS = (
         ("delete",),
         "How old segments are cleaned up: delete, compact, both, or empty for neither.",
         scope=CLUSTER_WIDE,
-        valid=list_of("delete", "compact"),
+        valid=list_of("compact", "delete"),
         synonyms=(Synonym("log.cleanup.policy"),),
     ),
     TopicKey(
         "retention.ms",
         LONG,
         604_800_000,
-        "How long a record is kept; -1 keeps it forever.",
+        "How long a record is kept before its segment may be deleted (the retention policy delete); -1 keeps it forever.",
         scope=CLUSTER_WIDE,
         valid=at_least(-1),
         synonyms=(
@@ -253,6 +303,13 @@ _KEYS = (
         synonyms=(Synonym("log.message.timestamp.after.max.ms"),),
     ),
     TopicKey(
+        "errors.deadletterqueue.group.enable",
+        BOOLEAN,
+        False,
+        "Whether share groups may write dead letters to the topic (Kafka 4.4, KIP-1191).",
+        scope=CLUSTER_WIDE,
+    ),
+    TopicKey(
         "flush.messages",
         LONG,
         LONG_MAX,
@@ -399,6 +456,7 @@ _KEYS = (
         "Whether turning remote storage off deletes the copied segments.",
         scope=CLUSTER_WIDE,
     ),
+    *(key for part in PARTS for key in _schema_validation(part)),
 )
 
 TOPIC_KEYS: Mapping[str, TopicKey] = MappingProxyType({key.name: key for key in _KEYS})

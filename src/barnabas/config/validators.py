@@ -62,10 +62,13 @@ class OneOf:
 class Matching:
     """Any value that passes a test function. The function takes the whole value, for a list a
     tuple.
+
+    ``in_kafkas_words`` is the reason that Kafka gives, with ``{name}`` and ``{value}`` in it.
     """
 
     words: str
     test: Callable[[Any], bool]
+    in_kafkas_words: str = ""
 
     def allows(self, value: Value) -> bool:
         return self.test(value)
@@ -96,7 +99,7 @@ class ListOf:
         return known and (self.each is None or all(map(self.each.allows, value)))
 
 
-NOT_EMPTY = Matching("a text that is not empty", bool)
+NOT_EMPTY = Matching("a text that is not empty", bool, "String must be non-empty")
 
 
 def between(low: float, high: float) -> Between:

@@ -10,6 +10,7 @@ there is one way in: :class:`~barnabas.controller.port.ControllerPort`. Read in 
                              over the wire, until it gets a response or the time is over
     envelopes                the bytes of a client's request that a broker forwards (KIP-590)
     error_responses          a response of any API that carries only an error
+    absent_brokers           finds out that the process of a broker is gone, before its session ends
     broker_lifecycle         a broker registers, sends heartbeats, and leaves by controlled shutdown
     controller_registration  a controller registers
     internal_topics          topics that a broker creates without a CreateTopics request

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from barnabas.controller.core.controller import Controller
@@ -26,9 +26,11 @@ from barnabas.controller.listening_clock import GAP_MS_MAX, ListeningClock
 from barnabas.env.clock import Clock
 from barnabas.env.slices import ITEMS_PER_SLICE
 from barnabas.metadata.applier import MetadataApplier
+from barnabas.metadata.cluster import BrokerImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
+from barnabas.network.connection import Connection
 from barnabas.quorum.driver import NEWEST_VERSION, QuorumDriver
 from barnabas.security.principal import ANONYMOUS, Principal
 from barnabas.security.quotas.client_quotas import ClientQuotas
@@ -107,6 +109,7 @@ class ControllerDriver:
         self._next_turn: asyncio.Handle | None = None
         self.active = False
         self.on_active: Callable[[int], None] = lambda _: None
+        self.on_heartbeat: Callable[[BrokerHeartbeatRequest, Connection], None] = lambda *_: None
 
     # -- becoming active and resigning ------------------------------------------------------------
 
@@ -126,13 +129,23 @@ class ControllerDriver:
         records = self._controller.activate(
             self._applier.loaded, self._bootstrap, next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms()
         )
-        if records:
+        if records and self._leads():
             self._append(records)
+        if not self._leads():
+            return  # lost the quorum with the first records
         self._set_alarm()
         self.on_active(epoch)
         waiting, self._waiting = self._waiting, []
         for asked in waiting:
             self._decide_in_turn(asked)
+
+    def _leads(self) -> bool:
+        """False also between the loss of the quorum and :meth:`resigned`.
+
+        Every append is a step of the quorum, and a leader that finds in it that its followers have
+        been silent for too long resigns. The effects of that step may be performed later.
+        """
+        return self.active and self._quorum.leading
 
     def resigned(self) -> None:
         self.active = False
@@ -154,6 +167,8 @@ class ControllerDriver:
             return self._quorum.serve(request, caller.version if caller is not None else NEWEST_VERSION)
         principal = ANONYMOUS if caller is None else caller.principal
         asked = _Asked(request, principal, Promise(), self._mutation_quota(request, caller))
+        if caller is not None and isinstance(request, BrokerHeartbeatRequest):
+            self.on_heartbeat(request, caller.connection)
         if self.active:
             self._decide_in_turn(asked)
         elif self._elected_epoch != NOT_ELECTED and len(self._waiting) < WAITING_UNTIL_ACTIVE_MAX:
@@ -170,6 +185,21 @@ class ControllerDriver:
         return self._quotas.mutation_quota(
             caller.principal.name, caller.client_id or "", strict=caller.version >= strict_from, now_ms=now_ms
         )
+
+    @property
+    def brokers(self) -> Mapping[int, BrokerImage]:
+        """All registered brokers, with the decisions that are not committed yet."""
+        return self._controller.image.cluster.brokers
+
+    def broker_gone(self, broker_id: int, epoch: int) -> bool:
+        """Fences a broker whose process has ended; returns whether it was to be fenced."""
+        if not self._leads():
+            return False
+        records = self._controller.broker_gone(broker_id, epoch, next_offset=self._quorum.end_offset)
+        if records:
+            self._append(records)
+            self._set_alarm()
+        return bool(records)
 
     def _decide_in_turn(self, asked: _Asked) -> None:
         if self._next_turn is None or isinstance(asked.request, BrokerHeartbeatRequest):
@@ -191,6 +221,9 @@ class ControllerDriver:
             self._next_turn = None
 
     def _decide(self, asked: _Asked) -> None:
+        if not self._leads():
+            _refuse(asked)
+            return
         mutations = asked.mutations
         outcome = self._controller.step(
             asked.request,
@@ -205,10 +238,15 @@ class ControllerDriver:
             outcome.response.throttle_time_ms = mutations.throttle_ms
         if outcome.kraft_version is not None:
             self._quorum.upgrade_kraft_version(outcome.kraft_version)
-        if outcome.records:
+        if outcome.records and self._leads():
             self._append(outcome.records)
             if len(outcome.records) > RECORDS_PER_TURN and self._next_turn is None:
                 self._next_turn = asyncio.get_running_loop().call_soon(self._decide_postponed)
+        if not self._leads():
+            # The next leader decides whether the records count. Parked now, the response would be
+            # sent when the log of that leader has reached the same offset.
+            _refuse(asked)
+            return
         # A response without records also waits, because the decision may rest on records of earlier
         # requests that are not committed yet.
         self._parked.append(_Parked(self._quorum.end_offset, asked.request, outcome.response, asked.answer))
@@ -239,7 +277,7 @@ class ControllerDriver:
 
     def _write_no_op(self, idle_ms: int) -> None:
         self.keep_log_moving(idle_ms)
-        if self.active and self._clock.monotonic_ms() - self._last_append_ms >= idle_ms:
+        if self._leads() and self._clock.monotonic_ms() - self._last_append_ms >= idle_ms:
             self._controller.note(self._quorum.end_offset)
             self._append([NoOpRecord()])
 
@@ -256,7 +294,7 @@ class ControllerDriver:
 
     def _ring(self) -> None:
         self._alarm = None
-        if not self.active:
+        if not self._leads():
             return
         records = self._controller.tick(next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms(), wall_ms=self._clock.wall_ms())
         if records:

@@ -11,7 +11,7 @@ from barnabas.config.settings import BrokerSettings
 from barnabas.controller.port import ControllerPort
 from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.promise import Promise
-from barnabas.model.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, REMOTE_LOG_METADATA, TRANSACTION_STATE
+from barnabas.model.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
 from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 
@@ -48,6 +48,20 @@ def creatable(settings: BrokerSettings, name: str) -> CreatableTopic:
                 # A replica that missed the decision about a transaction must not become leader and
                 # revert it.
                 "unclean.leader.election.enable": "false",
+            },
+        )
+    if name == SHARE_GROUP_STATE:
+        return _topic(
+            name,
+            partitions=settings.integer("share.coordinator.state.topic.num.partitions"),
+            replicas=settings.integer("share.coordinator.state.topic.replication.factor"),
+            configs={
+                # Not compacted: the coordinator deletes the records that its snapshots supersede.
+                "cleanup.policy": "delete",
+                "compression.type": "producer",
+                "segment.bytes": str(settings.integer("share.coordinator.state.topic.segment.bytes")),
+                "min.insync.replicas": str(settings.integer("share.coordinator.state.topic.min.isr")),
+                "retention.ms": "-1",
             },
         )
     if name == REMOTE_LOG_METADATA:

@@ -1,15 +1,17 @@
-"""Group and transaction coordinators: state machines over the partitions of internal topics.
+"""Group, transaction and share coordinators: machines over the partitions of internal topics.
 
-Nouns: a *shard* is the part of a coordinator that one partition of ``__consumer_offsets`` or
-``__transaction_state`` holds; the leader of the partition runs it. Its *machine* is the pure state.
-An *operation* on the machine returns an *outcome*: records to write, and an answer that is sent
-when they are committed. A *marker* ends a transaction in one partition.
+Nouns: a *shard* is the part of a coordinator that one partition of ``__consumer_offsets``,
+``__transaction_state`` or ``__share_group_state`` holds; the leader of the partition runs it. Its
+*machine* is the pure state. An *operation* on the machine returns an *outcome*: records to write,
+and an answer that is sent when they are committed. A *marker* ends a transaction in one partition.
 
 Read in this order: :mod:`.outcome` (the shape of a decision), :mod:`.runtime` (shards: loading,
 writing, waiting), :mod:`.coordinator` (from an id to its shard), :mod:`.driver` and
-:mod:`.topic_log` (the shell around a runtime), then the machines in :mod:`.group` and
-:mod:`.transaction`. :mod:`.marker_writer` and :mod:`.markers` carry out the end of transactions.
-:mod:`.local_coordinators` assembles both coordinators of a node.
+:mod:`.topic_log` (the shell around a runtime), then the machines in :mod:`.group`,
+:mod:`.transaction` and :mod:`.share`. :mod:`.marker_writer` and :mod:`.markers` carry out the end
+of transactions, :mod:`.share_persister` finds the share coordinator of a share
+partition, and :mod:`.share_pruning` shortens its log.
+:mod:`.local_coordinators` assembles the coordinators of a node.
 
 Invariants:
 

@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Callable
 from errno import EIO
 from functools import partial
-from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from barnabas.coordinators.coordinator import Coordinator
@@ -28,7 +27,7 @@ from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.telemetry.logs import EventLog
 
 # The longest time that loading a shard may block the event loop.
-LOADING_SLICE_SECONDS_MAX = 0.01
+LOADING_SLICE_MS_MAX = 10
 
 M = TypeVar("M", bound=Machine)
 
@@ -104,7 +103,7 @@ class CoordinatorDriver(Generic[M]):
             return
         log = replica.log
         offset = log.log_start_offset
-        slice_ends = monotonic() + LOADING_SLICE_SECONDS_MAX
+        slice_ends_ms = self._clock.monotonic_ms() + LOADING_SLICE_MS_MAX
         # Markers may be appended meanwhile, so the shard is loaded only when the end is reached and
         # nothing follows. The log may also be replaced by its copy in another directory.
         while offset < (log := replica.log).log_end_offset:
@@ -113,9 +112,9 @@ class CoordinatorDriver(Generic[M]):
                 if not self.runtime.replay_batch(index, epoch, batch):
                     return
                 offset = header.last_offset + 1
-                if monotonic() > slice_ends:
+                if self._clock.monotonic_ms() > slice_ends_ms:
                     await asyncio.sleep(0)
-                    slice_ends = monotonic() + LOADING_SLICE_SECONDS_MAX
+                    slice_ends_ms = self._clock.monotonic_ms() + LOADING_SLICE_MS_MAX
             if offset == before:
                 if not replica.leads or replica.leader_epoch != epoch:
                     # A follower may truncate its log under this reader; the metadata that unloads

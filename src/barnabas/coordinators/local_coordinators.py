@@ -1,5 +1,5 @@
 """The coordinators of a node: groups over ``__consumer_offsets``, transactions over
-``__transaction_state``.
+``__transaction_state``, delivery states of share partitions over ``__share_group_state``.
 """
 
 from __future__ import annotations
@@ -8,14 +8,21 @@ import asyncio
 from collections.abc import Sequence
 
 from barnabas.config.settings import BrokerSettings
-from barnabas.coordinators.deleted_topics import OffsetsOfDeletedTopics
-from barnabas.coordinators.driver import CoordinatorDriver, no_effects, partition_count_of
+from barnabas.controller.internal_topics import InternalTopics
+from barnabas.coordinators.deleted_topics import OffsetsOfDeletedTopics, ShareStatesOfDeletedTopics
+from barnabas.coordinators.driver import CoordinatorDriver, partition_count_of
 from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.group.record_types import GROUP_RECORD_TYPES
 from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.group.share.effects import InitializeStates
 from barnabas.coordinators.marker_writer import MarkerWriter
 from barnabas.coordinators.markers import LocalMarkers
-from barnabas.coordinators.settings import group_settings, transaction_settings
+from barnabas.coordinators.settings import group_settings, share_settings, transaction_settings
+from barnabas.coordinators.share.machine import ShareMachine
+from barnabas.coordinators.share.record_types import SHARE_RECORD_TYPES
+from barnabas.coordinators.share_group_states import ShareGroupStates
+from barnabas.coordinators.share_persister import CoordinatedPersister
+from barnabas.coordinators.share_pruning import SharePruning
 from barnabas.coordinators.transaction.effects import WriteMarkers
 from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.coordinators.transaction.record_types import TRANSACTION_RECORD_TYPES
@@ -24,7 +31,7 @@ from barnabas.env.entropy import Entropy
 from barnabas.metadata.applier import MetadataApplier, Publisher
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.features import TRANSACTION_VERSION
-from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from barnabas.model.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from barnabas.records.compression import Codec
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.other_brokers import OtherBrokers
@@ -42,6 +49,7 @@ class LocalCoordinators:
         entropy: Entropy,
         log: EventLog,
         others: OtherBrokers,
+        internal_topics: InternalTopics,
     ) -> None:
         # Shards are loaded while an image is being published: they must see that image, not the
         # previous one.
@@ -75,7 +83,7 @@ class LocalCoordinators:
             replicas=replicas,
             clock=clock,
             log=log,
-            on_effect=no_effects,
+            on_effect=self._initialize_share_states,
             codec=Codec(settings.integer("offsets.topic.compression.codec")),
             base_sequence=0,
             commit_ms_max=settings.integer("offsets.commit.timeout.ms"),
@@ -93,19 +101,49 @@ class LocalCoordinators:
             commit_ms_max=settings.integer("request.timeout.ms"),
             partition_count=partition_count_of(TRANSACTION_STATE, lambda: applier.image),
         )
+        for_shares = share_settings(settings)
+        self.share_states: CoordinatorDriver[ShareMachine] = CoordinatorDriver(
+            SHARE_GROUP_STATE,
+            lambda partition: ShareMachine(partition, for_shares, lambda: newest.image),
+            SHARE_RECORD_TYPES,
+            node_id=node_id,
+            replicas=replicas,
+            clock=clock,
+            log=log,
+            on_effect=SharePruning(replicas, log).perform,
+            codec=Codec(settings.integer("share.coordinator.state.topic.compression.codec")),
+            base_sequence=0,
+            commit_ms_max=settings.integer("share.coordinator.write.timeout.ms"),
+            partition_count=partition_count_of(SHARE_GROUP_STATE, lambda: applier.image),
+        )
+        self.share_persister = CoordinatedPersister(
+            node_id, self.share_states.coordinator, others, internal_topics, asyncio.get_running_loop()
+        )
+        self.share_group_states = ShareGroupStates(self.groups.coordinator, self.share_persister)
         self.markers = LocalMarkers(replicas, applier, self.groups.coordinator, clock)
         self._marker_writer = MarkerWriter(
             node_id, self.transactions.coordinator, self.markers, others, lambda: newest.image, asyncio.get_running_loop()
         )
+
+    def _initialize_share_states(self, shard: int, effect: InitializeStates) -> None:
+        self.share_group_states.perform(shard, effect)
 
     def _end_transaction(self, shard: int, effect: WriteMarkers) -> None:
         self._marker_writer.perform(shard, effect)
 
     @property
     def publishers(self) -> Sequence[Publisher]:
-        return (self.groups, self.transactions, OffsetsOfDeletedTopics(self.groups.coordinator))
+        return (
+            self.groups,
+            self.transactions,
+            self.share_states,
+            OffsetsOfDeletedTopics(self.groups.coordinator),
+            ShareStatesOfDeletedTopics(self.share_states.coordinator),
+        )
 
     def stop(self) -> None:
         self._marker_writer.stop()
+        self.share_persister.stop()
         self.groups.stop()
         self.transactions.stop()
+        self.share_states.stop()

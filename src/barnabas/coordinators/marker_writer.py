@@ -135,7 +135,7 @@ class _Ending:
 
     def start(self) -> None:
         if self._missing:
-            self._try(list(self._missing))
+            self._try(self._effect.partitions)
         else:
             self._written()
 
@@ -171,7 +171,8 @@ class _Ending:
             self._writer.loop.call_later(RETRY_SECONDS, self._try_again)
 
     def _try_again(self) -> None:
-        again, self._again = self._again, set()
+        # Sorted: the order of a set differs from process to process, and simulations must not.
+        again, self._again = sorted(self._again), set()
         self._try(again)
 
     def _is_gone(self, partition: TopicPartition) -> bool:

@@ -51,9 +51,9 @@ class Machine(Protocol):
 
     timers: Timers
 
-    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
-        """Apply a record that is in the log. Records of a ``transaction`` count only once its end
-        is replayed.
+    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None, offset: int) -> None:
+        """Apply the record at ``offset`` of the log. Records of a ``transaction`` count only once
+        its end is replayed.
         """
 
     def replay_end(self, transaction: ProducerIdentity, *, committed: bool) -> None: ...
@@ -183,7 +183,7 @@ class CoordinatorRuntime(Generic[M]):
                 continue
             decoded = decode_record(self._types, record.key, record.value)
             if decoded is not None:
-                shard.machine.replay(decoded, transaction)
+                shard.machine.replay(decoded, transaction, record.offset)
         return True
 
     def finish_loading(self, partition: int, epoch: int, end_offset: int, now_ms: int) -> None:
@@ -317,7 +317,7 @@ class CoordinatorRuntime(Generic[M]):
         if isinstance(end_offset, ErrorCode):
             return None
         shard.written_end = end_offset
-        shard.machine.replay(prepared.record, None)
+        shard.machine.replay(prepared.record, None, end_offset - 1)
         self._announce_deadline(shard)
         committed = self._committed(partition, shard)
         if committed.done:
@@ -359,8 +359,8 @@ class CoordinatorRuntime(Generic[M]):
         if isinstance(end_offset, ErrorCode):
             return end_offset
         shard.written_end = end_offset
-        for record in records:
-            shard.machine.replay(record, transaction)
+        for offset, record in enumerate(records, end_offset - len(records)):
+            shard.machine.replay(record, transaction, offset)
         return ErrorCode.NONE
 
     def _committed(self, partition: int, shard: _Shard[M]) -> Promise[ErrorCode]:

@@ -3,6 +3,7 @@
 Read in this order:
 
     development          the settings of a node: for one alone, and for one among several
+    one_node             settings that users of Kafka give to a single node
     development_cluster  DevelopmentCluster: chooses ports, formats directories, starts and stops
     child_node           ChildNode: one ``barnabas server`` process, and its events
     kept_ports           KeptPorts: ports reserved for nodes that do not listen at the moment

@@ -44,7 +44,16 @@ STOP_SECONDS_MAX = 45.0
 # How often :meth:`DevelopmentCluster.stop` looks whether the nodes have ended.
 _POLL_SECONDS = 0.01
 # Settings of which each node must have its own value.
-OF_ONE_NODE = ("node.id", "process.roles", "listeners", "advertised.listeners", "controller.quorum.voters", "log.dir", "log.dirs")
+OF_ONE_NODE = (
+    "node.id",
+    "broker.id",
+    "process.roles",
+    "listeners",
+    "advertised.listeners",
+    "controller.quorum.voters",
+    "log.dir",
+    "log.dirs",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,8 @@ class DevelopmentCluster:
         """
         for name in OF_ONE_NODE:
             if name in (overrides or {}):
-                raise CannotStart(f"{name} cannot be the same for {brokers} brokers.")
+                nodes = f"; they are the nodes 1 to {brokers}" if name in ("node.id", "broker.id") else ""
+                raise CannotStart(f"{name} cannot be the same for {brokers} brokers{nodes}.")
         self.events: SimpleQueue[NodeReady | NodeEnded | StopAsked] = SimpleQueue()
         self.cluster_id = ""
         self._data_dir = data_dir

@@ -82,13 +82,18 @@ class SecureFiles:
     def admin_password(self) -> str:
         return self._passwords[ADMIN]
 
+    @property
+    def node_password(self) -> str:
+        """Of the user as which nodes log in to each other."""
+        return self._passwords[NODE_USER]
+
     def node_store(self, node_id: int) -> Path:
         return self.directory / f"node-{node_id}.pem"
 
     # -- settings ----------------------------------------------------------------------------------
 
     def node_properties(self, node_id: int) -> dict[str, str]:
-        password = self._passwords[NODE_USER]
+        password = self.node_password
         jaas = f'{_PLAIN_MODULE} required username="{NODE_USER}" password="{password}" user_{NODE_USER}="{password}";'
         return {
             "listener.security.protocol.map": f"{SECURE_LISTENER}:SASL_SSL,CONTROLLER:SASL_SSL",
@@ -108,17 +113,22 @@ class SecureFiles:
             "super.users": f"User:{NODE_USER};User:{ADMIN}",
         }
 
-    def write_client_files(self, bootstrap: str) -> None:
-        """Ports change from start to start, so these files are written again. Raises
-        ``CannotStart``."""
-        shared = {"bootstrap.servers": bootstrap, "security.protocol": "SASL_SSL", "sasl.mechanism": ADMIN_MECHANISM.title}
-        java = {
-            **shared,
-            "sasl.jaas.config": f'{_SCRAM_MODULE} required username="{ADMIN}" password="{self.admin_password}";',
+    def java_properties(self, bootstrap: str, user: str, password: str) -> dict[str, str]:
+        return {
+            **_shared(bootstrap),
+            "sasl.jaas.config": f'{_SCRAM_MODULE} required username="{user}" password="{password}";',
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(self.trusted),
         }
-        librdkafka = {**shared, "sasl.username": ADMIN, "sasl.password": self.admin_password, "ssl.ca.location": str(self.trusted)}
+
+    def librdkafka_properties(self, bootstrap: str, user: str, password: str) -> dict[str, str]:
+        return {**_shared(bootstrap), "sasl.username": user, "sasl.password": password, "ssl.ca.location": str(self.trusted)}
+
+    def write_client_files(self, bootstrap: str) -> None:
+        """Ports change from start to start, so these files are written again. Raises
+        ``CannotStart``."""
+        java = self.java_properties(bootstrap, ADMIN, self.admin_password)
+        librdkafka = self.librdkafka_properties(bootstrap, ADMIN, self.admin_password)
         try:
             for path, properties in ((self.client_file, java), (self.librdkafka_file, librdkafka)):
                 replace(path, "".join(f"{name}={value}\n" for name, value in properties.items()).encode())
@@ -150,6 +160,10 @@ class SecureFiles:
         if not path.exists() or not _serves(x509.load_pem_x509_certificate(path.read_bytes()), self._authority, hosts, now):
             issued = self._authority.issue(name, hosts, now=now)
             replace(path, (issued.key_pem + issued.chain_pem).encode())
+
+
+def _shared(bootstrap: str) -> dict[str, str]:
+    return {"bootstrap.servers": bootstrap, "security.protocol": "SASL_SSL", "sasl.mechanism": ADMIN_MECHANISM.title}
 
 
 def _serves(certificate: x509.Certificate, authority: CertificateAuthority, hosts: Sequence[str], now: datetime.datetime) -> bool:

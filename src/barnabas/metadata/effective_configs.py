@@ -20,6 +20,7 @@ from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
 from barnabas.config.group_keys import GROUP_KEYS
 from barnabas.config.keys import ConfigError, ConfigKey, Required, Scope, Value
 from barnabas.config.parse import LISTENER_PREFIX, ListenerKey, listener_key
+from barnabas.config.providers import Sources, provider_settings, resolve
 from barnabas.config.settings import BrokerSettings
 from barnabas.config.topic_keys import TOPIC_KEYS, topic_defaults
 from barnabas.metadata.configs import CLUSTER_DEFAULT, ConfigsImage, ResourceType
@@ -100,14 +101,21 @@ class EffectiveConfigs:
                 values[name] = _read(key, dynamic[name], values[name])
         return values
 
-    @property
-    def in_force(self) -> BrokerSettings:
-        """The settings of this broker with every change made at run time."""
+    def in_force(self, sources: Sources | None = None) -> BrokerSettings:
+        """The settings of this broker with every change made at run time.
+
+        With ``sources``, references in settings of listeners are replaced by their values, as those
+        of the file were at the start. The metadata log keeps the reference, so that a password need
+        not be there. Raises ``ConfigError`` when there is no such value.
+        """
+        texts: Mapping[str, str] = {name: self._broker_dynamic[name] for name in self._of_listeners}
+        if sources is not None and any("${" in text for text in texts.values()):
+            texts = resolve({**provider_settings(self.settings), **texts}, sources)
         of_listeners = {listener: dict(values) for listener, values in self.settings.of_listeners.items()}
         for name, found in self._of_listeners.items():
             own = of_listeners.setdefault(found.listener, {})
             before = own.get(found.rest, self.broker[found.key.name])
-            own[found.rest] = _read(found.key, self._broker_dynamic[name], before)
+            own[found.rest] = _read(found.key, texts[name], before)
         return replace(self.settings, values=self.broker, of_listeners=of_listeners)
 
     @property

@@ -16,6 +16,8 @@ GROUP_VERSION = "group.version"  # From 1 on groups may use the protocol of KIP-
 TRANSACTION_VERSION = "transaction.version"
 # From 1 on some replicas that left the ISR may still lead (KIP-966).
 ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
+SHARE_VERSION = "share.version"  # From 1 on groups may be share groups (KIP-932).
+STREAMS_VERSION = "streams.version"  # From 1 on groups may be streams groups (KIP-1071).
 
 
 @dataclass(frozen=True, slots=True)

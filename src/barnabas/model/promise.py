@@ -56,6 +56,14 @@ class Promise(Generic[T]):
         self.then(lambda value: changed.resolve(change(value)))
         return changed
 
+    def followed_by(self, following: Callable[[T], Promise[U]]) -> Promise[U]:
+        """The value of the promise that ``following`` makes of this one's value. A waiter that
+        abandons it stops nothing: the second deed may have begun.
+        """
+        last: Promise[U] = Promise()
+        self.then(lambda value: following(value).then(last.resolve))
+        return last
+
     def if_abandoned(self, stop: Callable[[], object]) -> None:
         """``stop`` is called when the waiter abandons the promise. The promise may then stay
         unresolved, or resolve anyway.

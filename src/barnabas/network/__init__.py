@@ -4,6 +4,7 @@ Reading order:
 
 - ``listener``: a listening socket, its connections and the limits on them.
 - ``connection``: one accepted connection, which serves requests and keeps the order of responses.
+- ``receive_mark``: how much of a large request must arrive before the kernel wakes the loop.
 - ``caller``: the caller of one request: identity, address, listener, version.
 - ``request_meter``: the use of one request by a client that has quotas.
 - ``shortcut``: the port for recognising repeated requests of a connection without decoding them.

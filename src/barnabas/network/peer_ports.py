@@ -13,3 +13,8 @@ class PeerPort(Protocol):
 
 class PeersPort(Protocol):
     def at(self, host: str, port: int, purpose: str = "") -> PeerPort: ...
+
+    def refuses(self, host: str, port: int) -> Promise[bool]:
+        """Whether the machine at this address says that no process listens there. No answer, and
+        any other one, is False: only a machine that is up can refuse.
+        """

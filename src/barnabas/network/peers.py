@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.peer_connection import ANSWER_BYTES_MAX, Call, Login, PeerConnection
+from barnabas.network.refusals import refuses_connections
 from barnabas.wire.frames import ReceiveBuffer
 from barnabas.wire.versions import Versions
 
@@ -265,6 +266,7 @@ class Peers:
         self._login = login
         self._buffer = ReceiveBuffer()
         self._peers: dict[tuple[str, int, str], Peer] = {}
+        self._probes: set[asyncio.Task[bool]] = set()
         self._closed = False
 
     def at(self, host: str, port: int, purpose: str = "") -> Peer:
@@ -288,6 +290,20 @@ class Peers:
             self._peers[host, port, purpose] = peer
         return peer
 
+    def refuses(self, host: str, port: int) -> Promise[bool]:
+        answer: Promise[bool] = Promise()
+        if self._closed:
+            return answer
+        probe = asyncio.get_running_loop().create_task(refuses_connections(host, port))
+        self._probes.add(probe)
+        probe.add_done_callback(lambda _: self._probed(probe, answer))
+        return answer
+
+    def _probed(self, probe: asyncio.Task[bool], answer: Promise[bool]) -> None:
+        self._probes.discard(probe)
+        if not probe.cancelled():
+            answer.resolve(probe.result())
+
     def _forget_idle(self) -> None:
         """A caller that still has one of them may use it; it is only not shared any more."""
         for address, peer in list(self._peers.items()):
@@ -297,6 +313,8 @@ class Peers:
     def close(self) -> None:
         """All calls that wait for a response get NETWORK_EXCEPTION, and so do all later ones."""
         self._closed = True
+        for probe in self._probes:
+            probe.cancel()
         for peer in self._peers.values():
             peer.close()
 

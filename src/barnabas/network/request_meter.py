@@ -41,6 +41,11 @@ class RequestMeter:
         self._wait(FETCHED, wait_ms)
         return passes
 
+    def delivered(self, size_bytes: int) -> None:
+        """Data that the response carries in any case; the client waits afterwards."""
+        self._count_processor()
+        self._wait(FETCHED, self._quotas.delivered(self._limits, size_bytes, self._clock.monotonic_ms()))
+
     def mutated(self, partitions: int) -> None:
         """Partitions that were created although the client did not ask for them by CreateTopics."""
         now_ms = self._clock.monotonic_ms()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterable, Iterator
 
-from barnabas.api.handler import Handlers
 from barnabas.config.listeners import (
     Listener as ListenerAddress,
     advertised_controller_listeners,
@@ -23,6 +22,7 @@ from barnabas.network.listener import AtLimit, Listener
 from barnabas.network.sender import Duplicates
 from barnabas.node.connection_limits import connection_limits
 from barnabas.node.tls import server_tls
+from barnabas.wire.apis import ApiKey
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener as RegisteredListener
 from barnabas.wire.messages.controller_registration import (
     ControllerRegistrationRequest,
@@ -39,8 +39,8 @@ class OwnAddresses:
         self,
         settings: BrokerSettings,
         *,
-        for_clients: Handlers,
-        for_controllers: Handlers,
+        for_clients: Iterable[ApiKey],
+        for_controllers: Iterable[ApiKey],
         report: Callable[[str, str], None],
         at_limit: Callable[[AtLimit], None],
         listen: Callable[..., Listener] = Listener,
@@ -57,13 +57,13 @@ class OwnAddresses:
         duplicates = Duplicates(descriptors)
         for address in listeners(settings):
             belongs_to_controllers = address.name in controllers
-            handlers = for_controllers if belongs_to_controllers else for_clients
+            announced = for_controllers if belongs_to_controllers else for_clients
             made = listen(
                 address.name,
                 address.host,
                 address.port,
                 connection_limits(settings.values, settings.explicit),
-                apis=frozenset(handlers),
+                apis=frozenset(announced),
                 for_controllers=belongs_to_controllers,
                 report=report,
                 tls=server_tls(settings, address),

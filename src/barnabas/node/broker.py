@@ -16,6 +16,7 @@ from barnabas.controller.broker_lifecycle import BrokerLifecycle
 from barnabas.controller.channel import ControllerChannel
 from barnabas.controller.internal_topics import InternalTopics
 from barnabas.controller.producer_id_blocks import ProducerIdBlocks
+from barnabas.controller.streams_topics import StreamsTopics
 from barnabas.coordinators.local_coordinators import LocalCoordinators
 from barnabas.env.awaiting import awaited
 from barnabas.env.entropy import random_uuid
@@ -31,11 +32,14 @@ from barnabas.model.ids import Uuid
 from barnabas.network.peers import Peers
 from barnabas.node.acl_publisher import access_of
 from barnabas.node.addresses import OwnAddresses
+from barnabas.node.client_metrics import ClientMetricsPublisher, make_client_metrics
 from barnabas.node.replica_events import ReplicaEvents
+from barnabas.node.schema_validation import NodeSchemaValidation
 from barnabas.node_context import NodeContext
 from barnabas.quorum.driver import QuorumDriver
 from barnabas.replication.acknowledgement_watch import AcknowledgementWatch
 from barnabas.replication.cluster_view import ClusterView, IsrCounters
+from barnabas.replication.doubted_brokers import DoubtedBrokers
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.fetchers import ReplicaFetchers
 from barnabas.replication.isr_reports import IsrReports
@@ -43,6 +47,10 @@ from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.other_brokers import OtherBrokers
 from barnabas.replication.publisher import ReplicaPublisher
 from barnabas.security.quotas.client_quotas import ClientQuotas
+from barnabas.sharing.dead_letters.dead_letter_writer import DeadLetterWriter
+from barnabas.sharing.dead_letters.destination import DeadLetterTopics
+from barnabas.sharing.local_share_partition import SharingPorts
+from barnabas.sharing.local_share_partitions import LocalSharePartitions
 from barnabas.storage.found_logs import FoundLogs
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.tiered.remote_log import RemoteLog
@@ -95,6 +103,7 @@ class BrokerRole:
         self._isr_reports = self._make_isr_reports(channel)
         self._acknowledgement_watch = AcknowledgementWatch(replicas, context.clock, context.log)
         others = OtherBrokers(applier, peers, settings)
+        self.doubted_brokers = DoubtedBrokers(applier, peers, settings)
         internal_topics = InternalTopics(channel, settings, context.log)
         self._remote_log = self._make_remote_log(others, internal_topics)
         self._fetchers = self._make_fetchers(peers)
@@ -107,7 +116,22 @@ class BrokerRole:
             ReplicaEvents(self._care, self._directory_reports, self._moves, self._fetchers),
         )
         coordinators = self._coordinators = LocalCoordinators(
-            settings, context.node_id, replicas, applier, context.clock, context.entropy, context.log, others
+            settings, context.node_id, replicas, applier, context.clock, context.entropy, context.log, others, internal_topics
+        )
+        self._client_metrics = make_client_metrics(context)
+        self._schema_validation = NodeSchemaValidation(context, applier, replicas)
+        self._shares = LocalSharePartitions(
+            SharingPorts(
+                coordinators.share_persister,
+                DeadLetterWriter(DeadLetterTopics(applier, channel), replicas, others, context.clock, context.log),
+                replicas,
+                self._remote_log,
+                context.clock,
+                asyncio.get_running_loop(),
+                context.log,
+            ),
+            applier,
+            sessions_max=settings.integer("group.share.max.share.sessions"),
         )
         self.broker = Broker(
             node_id=context.node_id,
@@ -123,15 +147,23 @@ class BrokerRole:
             fetch_sessions=FetchSessions(settings.integer("max.incremental.fetch.session.cache.slots"), context.entropy),
             groups=coordinators.groups.coordinator,
             transactions=coordinators.transactions.coordinator,
+            share_states=coordinators.share_states.coordinator,
+            share_persister=coordinators.share_persister,
+            share_group_states=coordinators.share_group_states,
             markers=coordinators.markers,
             metrics=context.metrics,
             log=context.log,
             access=access_of(settings, context.log),
             others=others,
+            doubted_brokers=self.doubted_brokers,
             internal_topics=internal_topics,
+            streams_topics=StreamsTopics(channel, context.clock, context.log, timeout_ms=settings.integer("request.timeout.ms")),
             remote_log=self._remote_log,
             directory_moves=self._moves,
+            client_metrics=self._client_metrics,
+            shares=self._shares,
             client_quotas=quotas,
+            schema_validation=self._schema_validation.validation,
         )
 
     # -- making the parts --------------------------------------------------------------------------
@@ -235,15 +267,20 @@ class BrokerRole:
         """The publishers, in the order in which they must receive a new image."""
         return [
             LogSettingsPublisher(self._context.node_id, self.replicas),
+            # After the settings, and before any request: no batch overtakes one that waits.
+            self._schema_validation,
             # Before the replicas: these are not placed in cordoned directories.
             self._cordoned,
             self._publisher,
             self._care.cleaner,
             # After the replicas: coordinators read the logs of theirs.
             *self._coordinators.publishers,
-            # Last: it looks leaders up in the image of the request handlers, which changes right
+            ClientMetricsPublisher(self._client_metrics, self._context.log),
+            self._shares,
+            # Last: they look leaders up in the image of the request handlers, which changes right
             # after the last publisher.
             *([self._remote_log] if self._remote_log is not None else []),
+            self.doubted_brokers,
         ]
 
     async def start(self) -> None:
@@ -290,14 +327,18 @@ class BrokerRole:
         await asyncio.gather(leaving, return_exceptions=True)
 
     def stop(self) -> None:
+        self.doubted_brokers.stop()
         self.lifecycle.stop()
+        self._schema_validation.stop()
         self._isr_reports.stop()
         self._acknowledgement_watch.stop()
         self._fetchers.stop()
         self._moves.stop()
         self._directory_reports.stop()
         self._directory_failures.stop()
+        self._shares.stop()
         self._coordinators.stop()
+        self._client_metrics.stop()
         if self._remote_log is not None:
             self._remote_log.stop()
         self._care.stop()

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.config.keys import ConfigError
 from barnabas.config.parse import refuse_unknown_listener
+from barnabas.config.providers import Sources
 from barnabas.config.settings import BrokerSettings
 from barnabas.config.tls import TlsSettings, tls_settings
 from barnabas.metadata.configs import ConfigResource, ResourceType
@@ -118,8 +119,11 @@ class NodeCertificates:
         *,
         listeners: Sequence[Listener],
         clients: Sequence[tuple[str, ClientTls]],
+        sources: Sources,
     ) -> None:
-        """``clients`` are the listeners of other nodes that this one connects to."""
+        """``clients`` are the listeners of other nodes that this one connects to. ``sources`` have
+        the values of references in settings (``${file:...}``)."""
+        self._sources = sources
         self._settings = settings
         self._own = ConfigResource(ResourceType.BROKER, str(node_id))
         self._log = log
@@ -136,8 +140,8 @@ class NodeCertificates:
 
     def why_unusable(self, changed: EffectiveConfigs) -> str | None:
         """A sentence if this node could not use TLS with changed settings."""
-        settings = changed.in_force
         try:
+            settings = changed.in_force(self._sources)
             for name in changed.changed_listeners:
                 refuse_unknown_listener(name, settings)
             for each in self._in_use:
@@ -151,7 +155,12 @@ class NodeCertificates:
         first, self._has_published = not self._has_published, True
         if not self._in_use or not (first or self._own in delta.configs.changed):
             return
-        self._settings = effective.in_force
+        try:
+            self._settings = effective.in_force(self._sources)
+        except ConfigError as error:
+            # The file that a reference names may be absent on this node alone.
+            self._log.warning("certificates cannot be renewed, the present ones stay", reason=str(error))
+            return
         for each in self._in_use:
             if self._may_differ(each, self._settings):
                 self._renew(each, checked=not first)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from barnabas import __version__
 from barnabas.api.broker import Broker
+from barnabas.coordinators.share.partition_state import PartitionState
 from barnabas.env.descriptors import descriptors
 from barnabas.env.real_disk import open_files
 from barnabas.metadata.applier import MetadataApplier
@@ -111,7 +112,7 @@ def _register_coordinators(metrics: Metrics, broker: Broker) -> None:
     groups, transactions = broker.groups, broker.transactions
 
     def shards() -> list[tuple[tuple[str, ...], float]]:
-        counted = [(each.topic, each.runtime.count_shards()) for each in (groups, transactions)]
+        counted = [(each.topic, each.runtime.count_shards()) for each in (groups, transactions, broker.share_states)]
         return [
             reading
             for topic, (active, loading) in counted
@@ -135,4 +136,10 @@ def _register_coordinators(metrics: Metrics, broker: Broker) -> None:
 
     metrics.reading(catalogue.COORDINATOR_SHARDS, shards)
     metrics.reading(catalogue.GROUPS, states_of_groups)
+
+    def share_states() -> list[PartitionState]:
+        return [state for machine in list(broker.share_states.runtime.machines()) for state in list(machine.states.values())]
+
     metrics.reading(catalogue.TRANSACTIONS, states_of_transactions)
+    metrics.reading(catalogue.SHARE_STATES, lambda: [((), float(len(share_states())))])
+    metrics.reading(catalogue.SHARE_STATE_BATCHES, lambda: [((), float(sum(len(each.batches) for each in share_states())))])

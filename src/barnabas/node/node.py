@@ -22,9 +22,11 @@ from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import BROKER_HANDLERS
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
 from barnabas.api.dispatch import EXEMPT_FROM_QUOTAS, Dispatch
+from barnabas.config.broker_keys.own import DIAL_SILENT_NODES
 from barnabas.config.listeners import controller_listener_name, inter_broker_listener_name, security_protocols
 from barnabas.config.sasl import SaslSettings
 from barnabas.config.settings import BrokerSettings
+from barnabas.controller.absent_brokers import AbsentBrokers
 from barnabas.controller.broker_lifecycle import RegistrationRefused
 from barnabas.controller.channel import ControllerChannel
 from barnabas.controller.controller_registration import register_controller
@@ -32,6 +34,7 @@ from barnabas.controller.core.controller import Controller
 from barnabas.controller.driver import ControllerDriver
 from barnabas.env.awaiting import awaited
 from barnabas.env.clock import Clock, SystemClock
+from barnabas.env.config_sources import SystemSources
 from barnabas.env.disk import Disk, disk_sentence
 from barnabas.env.entropy import Entropy, SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
@@ -46,6 +49,7 @@ from barnabas.node.acl_publisher import AclPublisher
 from barnabas.node.addresses import OwnAddresses
 from barnabas.node.broker import BrokerRole
 from barnabas.node.certificates import NodeCertificates
+from barnabas.node.client_metrics import announced
 from barnabas.node.connection_limits_publisher import ConnectionLimitsPublisher
 from barnabas.node.format import FormatRefused, read_bootstrap
 from barnabas.node.group_lag import GroupLag
@@ -176,7 +180,7 @@ class Node:
         settings, now_ms, started_ms = self.settings, self._clock.wall_ms(), self._clock.monotonic_ms()
         self._addresses = addresses = OwnAddresses(
             settings,
-            for_clients=BROKER_HANDLERS,
+            for_clients=announced(settings),
             for_controllers=CONTROLLER_HANDLERS,
             report=self._peer_refused,
             at_limit=self._connections_at_limit,
@@ -234,7 +238,9 @@ class Node:
             context, directories, found, applier, channel, quorum, to_brokers, addresses, quotas, previous_epoch=previous_epoch
         )
         self.broker = role.broker
-        certificates = NodeCertificates(settings, self.node_id, self.log, listeners=addresses.all, clients=self._client_tls)
+        certificates = NodeCertificates(
+            settings, self.node_id, self.log, listeners=addresses.all, clients=self._client_tls, sources=SystemSources()
+        )
         self.broker.why_listeners_unusable = certificates.why_unusable
         applier.publishers = [
             AclPublisher(self.broker.access),
@@ -261,7 +267,12 @@ class Node:
 
         certificates.start()
         delivery.begin()
-        quorum.start(QuorumEvents(delivery, controller, channel, quorum, self.log, self._fatal))
+        absent_brokers = None
+        if settings.flag(DIAL_SILENT_NODES):
+            absent_brokers = AbsentBrokers(controller, to_controllers, self.log, node_id=self.node_id)
+            controller.on_heartbeat = absent_brokers.heard
+            self._stops.append(absent_brokers.stop)
+        quorum.start(QuorumEvents(delivery, controller, channel, quorum, absent_brokers, self.log, self._fatal))
         for listener in addresses:
             if listener.for_controllers:
                 listener.start()
@@ -337,7 +348,8 @@ class Node:
             directory_id=directories.metadata_directory_id,
             endpoints=addresses.for_controllers(),
         )
-        return QuorumDriver(core, log, peers, self._clock, self._metadata_executor)
+        dials = self.settings.flag(DIAL_SILENT_NODES)
+        return QuorumDriver(core, log, peers, self._clock, self._metadata_executor, dials_leader=dials)
 
     def _metadata_log_settings(self) -> LogSettings:
         return LogSettings(
@@ -372,6 +384,8 @@ class Node:
 
     def _peer_failed(self, address: str, reason: str) -> None:
         self.log.info("connection failed", peer=address, reason=reason)
+        if self._role is not None and self.settings.flag(DIAL_SILENT_NODES):
+            self._role.doubted_brokers.connection_lost(address)
 
     def _peer_refused(self, address: str, reason: str) -> None:
         self.log.info("connection refused", client=address, reason=reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from barnabas.config.keys import ConfigError
@@ -22,6 +22,7 @@ from barnabas.model.ids import NodeId, Uuid, uuid_text
 from barnabas.node.format import FormatRefused, format_directories
 from barnabas.node.node import Node, Ready
 from barnabas.node.service_notification import READY, STOPPING, notify
+from barnabas.security.sasl.add_scram import ScramUserToAdd
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 from barnabas.telemetry.logs import EventLog
 
@@ -48,11 +49,11 @@ def parse_settings(properties: dict[str, str]) -> BrokerSettings:
         raise CannotStart(str(wrong)) from wrong
 
 
-def ensure_formatted(settings: BrokerSettings, *, cluster_id: str | None = None) -> str:
+def ensure_formatted(settings: BrokerSettings, *, cluster_id: str | None = None, users: Sequence[ScramUserToAdd] = ()) -> str:
     """For development: a new data directory becomes a new cluster, others keep their identity.
 
     With ``cluster_id`` a new directory joins that cluster, and a directory of another cluster is
-    refused. Returns the cluster's id.
+    refused. ``users`` are the first ones of a new cluster. Returns the cluster's id.
     """
     disk, entropy = RealDisk(), SystemEntropy()
     paths = log_directory_paths(settings)
@@ -67,6 +68,7 @@ def ensure_formatted(settings: BrokerSettings, *, cluster_id: str | None = None)
             entropy=entropy,
             now_ms=0,
             ignore_formatted=True,
+            users=users,
         )
     except (FormatRefused, MetaPropertiesDamaged) as refused:
         raise CannotStart(str(refused)) from refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from barnabas.controller.absent_brokers import AbsentBrokers
 from barnabas.controller.channel import ControllerChannel
 from barnabas.controller.driver import ControllerDriver
 from barnabas.metadata.snapshot import SnapshotId
@@ -21,6 +22,7 @@ class QuorumEvents:
         controller: ControllerDriver,
         channel: ControllerChannel,
         quorum: QuorumDriver,
+        absent_brokers: AbsentBrokers | None,
         log: EventLog,
         fatal: Callable[[BaseException], None],
     ) -> None:
@@ -31,7 +33,13 @@ class QuorumEvents:
         self._quorum = quorum
         self._leader: tuple[int, int] | None = None
         self.failed = fatal
-        controller.on_active = lambda epoch: log.info("node is the active controller", epoch=epoch)
+        self._absent_brokers = absent_brokers
+        controller.on_active = self._active
+
+    def _active(self, epoch: int) -> None:
+        self._log.info("node is the active controller", epoch=epoch)
+        if self._absent_brokers is not None:
+            self._absent_brokers.begin()
 
     def committed(self, high_watermark: int) -> None:
         self._delivery.committed(high_watermark)
@@ -47,6 +55,8 @@ class QuorumEvents:
     def resigned(self, epoch: int) -> None:
         self._log.info("node no longer leads the metadata quorum", epoch=epoch)
         self._controller.resigned()
+        if self._absent_brokers is not None:
+            self._absent_brokers.stop()
 
     def leader_changed(self) -> None:
         leader = self._quorum.leader

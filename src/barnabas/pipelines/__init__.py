@@ -19,8 +19,9 @@ Nouns, in reading order: a *declaration* is a checked file or :class:`Pipeline`
 or format (:mod:`~.kinds`, then :mod:`~.sources`, :mod:`~.steps`, :mod:`~.sinks`, :mod:`~.formats`);
 a *run* (:mod:`~.context`, :mod:`~.running`) builds frames and starts one query for each sink.
 Beside them: :mod:`~.exactly_once` (transactions into topics), :mod:`~.schema_changes` (columns that
-change), :mod:`~.dead_letters` with :mod:`~.redrive`, :mod:`~.mirror` (cluster to cluster) and
-:mod:`~.sql` (queries over topics). :mod:`~.session` starts Spark.
+change), :mod:`~.dead_letters` with :mod:`~.redrive`, :mod:`~.mirror` (cluster to cluster),
+:mod:`~.sql` (queries over topics) and :mod:`~.registered` (schemas of a registry as columns).
+:mod:`~.session` starts Spark.
 
 Invariants: this package meets a broker only over the wire, and imports nothing of the node; PySpark
 is imported inside functions; an error is one sentence (:mod:`~.errors`), with file and line where a

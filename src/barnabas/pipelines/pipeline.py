@@ -33,7 +33,7 @@ Model = TypeVar("Model", bound=Callable[..., Any])
 
 class Pipeline:
     """``settings`` are the fields at the top of a file: bootstrap, checkpoint, kafka, spark,
-    trigger, metrics."""
+    trigger, metrics, registry."""
 
     def __init__(self, name: str, **settings: Any) -> None:
         self._place = _caller()

@@ -13,6 +13,10 @@ written to the end of the dead-letter topic again, in the same transaction; thei
 lie before the offset and no longer count. The same happens to letters without a topic to return to,
 such as lines of files.
 
+Letters of share groups (KIP-1191) are sent again like those of pipelines. A letter without a copy
+of its record has nothing to send, and stays: ``errors.deadletterqueue.copy.record.enable`` must be
+true.
+
 A record that is sent again has ``barnabas.redriven`` in place of the letter's headers: the number
 of times it was sent. ``attempts_max`` skips those that come back for ever.
 """
@@ -28,17 +32,27 @@ from dataclasses import dataclass, field
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipelines.dead_letters import OFFSET, PARTITION, PREFIX, REASON, TIMESTAMP, TOPIC
+from barnabas.administration.dead_letter import (
+    POSITIONS_TOPIC_CONFIG,
+    REDRIVEN,
+    SHARE_PREFIX,
+    Position,
+    encode,
+    group_of,
+    headers_again,
+    positions_topic_of,
+)
+from barnabas.pipelines.dead_letters import OFFSET, PARTITION, REASON, TIMESTAMP, TOPIC
 from barnabas.pipelines.errors import CannotRun, RunFailed
 from barnabas.pipelines.kafka_settings import ClusterAddress, for_librdkafka
-from barnabas.pipelines.redriven_positions import TOPIC_CONFIG, Position, Positions, encode, read_positions, topic_of
+from barnabas.pipelines.redriven_positions import Positions, read_positions
 from barnabas.pipelines.running.preflight import ClusterTopics
 from barnabas.pipelines.transactional_producer import closing_producer
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
-REDRIVEN = "barnabas.redriven"
+_OF_SHARE_GROUPS = {TOPIC: "topic", PARTITION: "partition", OFFSET: "offset", REASON: "message"}
 # Letters in one transaction: few enough to finish before its timeout, enough that the commits do
 # not matter.
 BATCH_RECORDS_MAX = 500
@@ -79,8 +93,7 @@ class Letter:
 
     @property
     def headers_again(self) -> Headers:
-        own = [(name, value) for name, value in self.headers if not name.startswith(PREFIX) and name != REDRIVEN]
-        return [*own, (REDRIVEN, str(self.attempts + 1).encode())]
+        return list(headers_again(self.headers, self.attempts))
 
 
 @dataclass(slots=True)
@@ -97,10 +110,6 @@ class Redriven:
     @property
     def total(self) -> int:
         return self.sent.total()
-
-
-def group_of(dead_letters: str) -> str:
-    return f"barnabas.redrive.{dead_letters}"
 
 
 def redrive(
@@ -123,9 +132,9 @@ def redrive(
             existing = cluster.names()
             if dead_letters not in existing:
                 raise CannotRun(f"There is no dead-letter topic {dead_letters!r}.")
-            remembers = topic_of(dead_letters) in existing
+            remembers = positions_topic_of(dead_letters) in existing
             if not dry_run and not remembers:
-                cluster.create(topic_of(dead_letters), partitions=1, config=TOPIC_CONFIG)
+                cluster.create(positions_topic_of(dead_letters), partitions=1, config=POSITIONS_TOPIC_CONFIG)
             with ExitStack() as at_end:
                 producer = None if dry_run else at_end.enter_context(_producer(config, dead_letters))
                 # Both after the producer: initialising its transactional id has ended the
@@ -167,7 +176,7 @@ class _Redriving:
         self.report.forgotten = self.done.forgotten
         if self.producer is not None:
             if sent:
-                self.producer.produce(topic_of(self.dead_letters), encode(sent))
+                self.producer.produce(positions_topic_of(self.dead_letters), encode(sent))
             self.producer.send_offsets_to_transaction(_after(messages), self.consumer.consumer_group_metadata())
             self.producer.commit_transaction(PATIENCE_SECONDS)
 
@@ -187,6 +196,8 @@ class _Redriving:
 def letter_of(message: Any) -> Letter:
     headers = _headers_of(message)
     by_name = {name: _text(value) for name, value in headers}
+    if TOPIC not in by_name and SHARE_PREFIX + "topic" in by_name:
+        by_name = _of_share_group(by_name, empty=message.key() is None and message.value() is None)
     topic = by_name.get(TOPIC)
     attempts = by_name.get(REDRIVEN, "0")
     return Letter(
@@ -198,6 +209,15 @@ def letter_of(message: Any) -> Letter:
         position=_position(by_name),
         attempts=int(attempts) if attempts.isdecimal() else 0,
     )
+
+
+def _of_share_group(by_name: Mapping[str, str], *, empty: bool) -> dict[str, str]:
+    """The headers of a share group's letter, under the names of a pipeline's. One without a copy of
+    its record has no topic to return to."""
+    found = {ours: by_name[SHARE_PREFIX + theirs] for ours, theirs in _OF_SHARE_GROUPS.items() if SHARE_PREFIX + theirs in by_name}
+    if empty:
+        found.pop(TOPIC, None)
+    return {**by_name, **found}
 
 
 # confluent-kafka returns a list and leaves the error of a name behind. Only a generic call checks

@@ -9,6 +9,9 @@ A timer that fires late shows that this node was busy or paused, and has not rea
 responses that the core waits for may have arrived in time. So the driver lets the loop read them
 before it reports the timeout to the core. Otherwise a voter that was paused would depose a leader
 that sent everything in time.
+
+When a request to the leader finds no connection, the driver asks the leader's machine whether a
+process still listens there. If not, the core need not wait for its timeout.
 """
 
 from __future__ import annotations
@@ -53,6 +56,7 @@ from barnabas.quorum.core.events import (
     Append,
     Event,
     Flushed,
+    LeaderGone,
     LogTrimmed,
     Requested,
     Resign,
@@ -121,7 +125,12 @@ class QuorumDriver:
         peers: PeersPort,
         clock: Clock,
         executor: Executor,
+        *,
+        dials_leader: bool = True,
     ) -> None:
+        """``dials_leader``: whether this node asks the machine of a leader that does not answer
+        whether its process still listens."""
+        self._dials_leader = dials_leader
         self._core = core
         self._log = log
         self._peers = peers
@@ -326,7 +335,7 @@ class QuorumDriver:
             case Send(request_id, host, port, request, timeout_ms):
                 purpose = FETCH_PURPOSE if isinstance(request, FetchRequest | FetchSnapshotRequest) else QUORUM_PURPOSE
                 sent = self._peers.at(host, port, purpose).send(request, timeout_ms=timeout_ms)
-                sent.then(lambda response: self._step(Answered(request_id, response)))
+                sent.then(lambda response: self._answered(request_id, response, (host, port)))
             case Reply(token, response):
                 self._answer(token, response)
             case ReplyWithRecords(token, response, offset, size_bytes_max):
@@ -353,6 +362,15 @@ class QuorumDriver:
                 self._listener.leader_changed()
             case Complain(problem):
                 self._complain(problem)
+
+    def _answered(self, request_id: int, response: Any, address: tuple[str, int]) -> None:
+        self._step(Answered(request_id, response))
+        leader = self.leader
+        if not self._dials_leader or self._closed or response is not ErrorCode.NETWORK_EXCEPTION:
+            return
+        if leader is not None and leader.endpoint == address:
+            gone = LeaderGone(leader.node_id, leader.epoch)
+            self._peers.refuses(*address).then(lambda refuses: self._step(gone) if refuses else None)
 
     def _complain(self, problem: str) -> None:
         """Report a problem now and then: a peer with a bug repeats it with every request."""

@@ -48,6 +48,10 @@ class DecompressionFailed(ValueError):
     """The compressed part of a batch is damaged, of an unknown codec, or larger than allowed."""
 
 
+class DecompressionTooLarge(DecompressionFailed):
+    """The data may be intact, but it is larger than allowed."""
+
+
 def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
     match codec:
         case Codec.NONE:
@@ -94,7 +98,7 @@ def _inflate(module: object, data: Buffer, size_bytes_max: int) -> bytearray:
             if "write whole buffer" not in str(error):
                 raise DecompressionFailed(str(error)) from error
             if size >= size_bytes_max:
-                raise DecompressionFailed(f"more than {size_bytes_max} bytes after decompression") from error
+                raise DecompressionTooLarge(f"more than {size_bytes_max} bytes after decompression") from error
             size = min(size_bytes_max, size * 4)
             out.clear()  # freed before the next attempt allocates its own
         else:
@@ -134,7 +138,7 @@ def _snappy_block(block: Buffer, size_bytes_max: int) -> bytes:
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         if size > size_bytes_max:
-            raise DecompressionFailed(f"snappy block announces {size} bytes where {size_bytes_max} are allowed")
+            raise DecompressionTooLarge(f"snappy block announces {size} bytes where {size_bytes_max} are allowed")
         return bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:
         raise DecompressionFailed(str(error)) from error

@@ -38,6 +38,7 @@ from barnabas.records.batch_header import (
 from barnabas.records.compression import Codec, DecompressionFailed, decompress
 from barnabas.records.record import MalformedRecord, Record, read_records
 from barnabas.records.record_check import RecordFault, check_records
+from barnabas.records.schema_rules import SchemaRules
 
 # Enough to check a small batch whole, and few enough to cost a big batch next to nothing.
 CHECKED_RECORDS_MAX = 16
@@ -84,7 +85,9 @@ class BatchRules:
     codec: Codec | None = None  # None keeps the producer's
     codec_level: int | None = None
     keys_required: bool = False
-    plain: bool = field(init=False)  # no rule requires opening or changing a batch
+    # Checked before the batch reaches this module; None where records need no schemas.
+    schemas: SchemaRules | None = None
+    plain: bool = field(init=False)  # no rule of this module requires opening or changing a batch
 
     def __post_init__(self) -> None:
         plain = (

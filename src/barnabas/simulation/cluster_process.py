@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from barnabas.config.parse import parse_broker_config
 from barnabas.config.settings import BrokerSettings
+from barnabas.controller.absent_brokers import FENCED_GONE
+from barnabas.controller.broker_lifecycle import UNKNOWN_EPOCH
 from barnabas.devcluster.development import NodePorts, cluster_properties
 from barnabas.model.ids import NodeId
 from barnabas.node.format import format_directories
@@ -82,6 +84,8 @@ class NodeLog(EventLog):
         error = values.get("exc_info")
         shown = " ".join(f"{name}={value}" for name, value in values.items() if name != "exc_info")
         self._process.world.say(f"{self._process.host.name}: {event} {shown}".rstrip())
+        if event == FENCED_GONE:
+            self._process.world.fenced_gone(values["broker"], values["broker_epoch"])
         if isinstance(error, Exception) and not isinstance(error, OSError):
             where = traceback.extract_tb(error.__traceback__)[-1]
             raise Violation(f"{self._process.host.name}: {event} {shown}: {error!r} at {where.filename}:{where.lineno}") from error
@@ -148,6 +152,11 @@ class ClusterProcess:
     def partitions(self) -> Iterable[Partition]:
         broker = getattr(self.node, "broker", None)
         return broker.replicas if broker is not None else ()
+
+    @property
+    def broker_epoch(self) -> int:
+        role = self.node._role  # noqa: SLF001
+        return UNKNOWN_EPOCH if role is None else role.lifecycle.epoch
 
     @property
     def quorum(self) -> QuorumDriver | None:

@@ -25,7 +25,22 @@ from barnabas.simulation.clients import TOPIC, Admin, Client, Consumer, Producer
 from barnabas.simulation.cluster_process import DATA, OVERRIDES, ClusterProcess, written
 from barnabas.simulation.history import CommittedLog, Leaders, ReadLog, Written
 from barnabas.simulation.host import Host
-from barnabas.simulation.nemesis import BOUNDARY, CLOCK, DOUBLING, KILL, LATENESS, LOSS, ONE_WAY, PARTITION, PAUSE, POWER, ROT, SLOW
+from barnabas.simulation.nemesis import (
+    BOUNDARY,
+    CLOCK,
+    DOUBLING,
+    KILL,
+    LATENESS,
+    LOSS,
+    ONE_WAY,
+    PARTITION,
+    PAUSE,
+    POWER,
+    REFUSAL,
+    RESET,
+    ROT,
+    SLOW,
+)
 from barnabas.simulation.violations import Violation
 from barnabas.simulation.world import Scenario, World
 
@@ -68,7 +83,22 @@ class Seen:
 
 
 class ClusterWorld(World):
-    bearable: tuple[str, ...] = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, ROT)
+    bearable: tuple[str, ...] = (
+        KILL,
+        POWER,
+        BOUNDARY,
+        PAUSE,
+        SLOW,
+        CLOCK,
+        PARTITION,
+        ONE_WAY,
+        LOSS,
+        DOUBLING,
+        LATENESS,
+        ROT,
+        RESET,
+        REFUSAL,
+    )
     process_class: type[ClusterProcess] = ClusterProcess
     controllers = 3
     overrides: Mapping[str, str] = OVERRIDES
@@ -81,6 +111,8 @@ class ClusterWorld(World):
         self._by_name: dict[TopicPartition, Watched] = {}
         self.processes: dict[str, ClusterProcess] = {}
         self._seen: dict[tuple[str, Key], Seen] = {}
+        # The same by object: a process makes a new one for its replica at every start.
+        self._seen_replicas: dict[Partition, Seen] = {}
         # The machines that lost, or are about to lose, unsynced writes. See may_lose_power.
         self._dirty: str | None = None
         self._booted_us: dict[str, int] = {}
@@ -91,6 +123,8 @@ class ClusterWorld(World):
         self._acknowledged: list[tuple[TopicPartition, int, int]] = []
         self._reads = 0
         self._resting = False
+        # Brokers that were fenced before their session ended.
+        self.fenced_early = 0
         self._clients: list[Client] = []
         for host in self.hosts:
             host.after_run = partial(self._look_at, host)
@@ -104,6 +138,17 @@ class ClusterWorld(World):
         for host in self.hosts:
             self.restart(host)
         self.begin_clients()
+
+    def fenced_gone(self, broker_id: int, broker_epoch: int) -> None:
+        """A controller says that this process of the broker has ended. Only a refusal that misleads
+        excuses an error.
+        """
+        host = self.hosts[broker_id - 1]
+        process = self.processes.get(host.name)  # None while the host starts
+        alive = host.up and process is not None and process.broker_epoch == broker_epoch
+        if alive and not self.network.false_refusals:
+            raise Violation(f"{host.name} runs with epoch {broker_epoch}, and was fenced because its process is gone")
+        self.fenced_early += 1
 
     def client_host(self, number: int) -> Host:
         host = Host(f"c{number}", self.scheduler, Random(self.chance.getrandbits(64)))
@@ -227,8 +272,25 @@ class ClusterWorld(World):
         if process is None:
             return
         self._look_at_quorum(host, process)
+        known = self._seen_replicas
         for partition in process.partitions:
-            self._look_at_partition(host, partition)
+            seen = known.get(partition)
+            if seen is None:
+                seen = known[partition] = self._seen_of(host, key_of(partition))
+            role, end_offset = partition.role, partition.log.log_end_offset
+            high_watermark = partition.progress.high_watermark
+            # Most steps change one partition or none, and this runs for every partition after every
+            # step.
+            if (
+                high_watermark != seen.high_watermark
+                or end_offset != seen.end_offset
+                or role.leads is not seen.leads
+                or role.leader_epoch != seen.epoch
+                or role.isr is not seen.isr
+            ):
+                self._look_at_partition(host, partition, seen)
+            elif role.leads and high_watermark < end_offset:
+                self._check_not_held_up(host, partition)
 
     def _look_at_quorum(self, host: Host, process: ClusterProcess) -> None:
         quorum = process.quorum
@@ -246,22 +308,9 @@ class ClusterWorld(World):
             start = process.metadata_log.start_offset
             self.quorum.committed.committed(host.name, quorum.high_watermark, process.written, log_start_offset=start)
 
-    def _look_at_partition(self, host: Host, partition: Partition) -> None:
+    def _look_at_partition(self, host: Host, partition: Partition, seen: Seen) -> None:
         name, key = partition.partition, key_of(partition)
-        seen = self._seen_of(host, key)
         log = partition.log
-        if (
-            partition.high_watermark == seen.high_watermark
-            and log.log_end_offset == seen.end_offset
-            and partition.leads is seen.leads
-            and partition.leader_epoch == seen.epoch
-            and partition.isr is seen.isr
-        ):
-            # Most steps change one partition or none, and this runs for every partition after every
-            # step.
-            if seen.leads:
-                self._check_not_held_up(host, partition)
-            return
         if log.log_end_offset < seen.end_offset:
             self._watched(partition).committed.cut(host.name, log.log_end_offset)
         seen.end_offset = log.log_end_offset
@@ -423,6 +472,7 @@ class ClusterWorld(World):
     def facts(self) -> dict[str, int]:
         return {
             "epochs": self.quorum.leaders.epochs,
+            "fenced early": self.fenced_early,
             "leaders": sum(watched.leaders.epochs for watched in self.watched.values()),
             "acknowledged": len(self._acknowledged),
             "read": self._reads,

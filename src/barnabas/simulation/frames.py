@@ -56,6 +56,7 @@ class _Connection:
         self.local_address = (listener.host, listener.port)
         self.client_software = ("", "")
         self._waiting: deque[Promise[Any]] = deque()
+        self._if_lost: list[Callable[[], object]] = []
 
     def expect(self) -> Promise[Any]:
         """The promise for a request that is about to be served, in case it is answered later, which
@@ -74,6 +75,15 @@ class _Connection:
             reply.then(lambda frame: waiting.resolve(_sent(frame)))
         else:
             waiting.resolve(_sent(reply))
+
+    def if_lost(self, callback: Callable[[], object]) -> None:
+        """A connection ends with the process of its client; the network closes none."""
+        self._if_lost.append(callback)
+
+    def lost(self) -> None:
+        callbacks, self._if_lost = self._if_lost, []
+        for callback in callbacks:
+            callback()
 
     def throttle(self, seconds: float) -> None:
         """Without effect: the nodes of a simulation have no quotas that apply to each other."""
@@ -133,7 +143,11 @@ class SimulatedListener:
     def start(self) -> None:
         self.loop = asyncio.get_running_loop()
         self._open = True
-        self._network.listen(self._own, self.port, self._serve)
+        self._network.listen(self._own, self.port, self._serve, self._hung_up)
+
+    def _hung_up(self, name: str, incarnation: int) -> None:
+        for key in [each for each in self.connections if each[:2] == (name, incarnation)]:
+            self.connections.pop(key).lost()
 
     def _serve(self, frame: _Frame) -> Any:
         if not self._open:
@@ -202,6 +216,9 @@ class FramePeers:
 
     def at(self, host: str, port: int, purpose: str = "") -> FramePeer:
         return FramePeer(self._network, self._own, Address(host, port), purpose, self._client_id)
+
+    def refuses(self, host: str, port: int) -> Promise[bool]:
+        return self._network.refuses(self._own, Address(host, port))
 
     def close(self) -> None:
         pass

@@ -72,6 +72,8 @@ class Host:
         self.entropy = HostEntropy(Random(chance.getrandbits(64)))
         self.incarnation = 0
         self.up = False
+        # Whether the kernel runs: it refuses connections to a process that is gone.
+        self.powered = False
         self.slowness = 1
         self.loop: SimulatedLoop | None = None
         # The checker's hook, called after every step of the process.
@@ -86,7 +88,7 @@ class Host:
 
     def boot(self, main: Callable[[], object]) -> None:
         assert not self.up, f"{self.name} is up already"
-        self.up = True
+        self.up = self.powered = True
         self.incarnation += 1
         self.loop = SimulatedLoop(self.scheduler, self._surrounding(self.incarnation), self._work_us, self._complain)
         self.run(self.incarnation, main)
@@ -98,6 +100,7 @@ class Host:
 
     def cut_power(self, why: str = "power cut") -> None:
         if self.up:
+            self.powered = False
             self._down(self.disk.crash(), why)
 
     def cut_power_after(self, operations: int) -> None:

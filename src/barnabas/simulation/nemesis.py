@@ -28,7 +28,11 @@ LATENESS = "lateness"
 ROT = "rot"
 STUTTER = "stutter"
 SLOW_LINK = "slow-link"
-FAULTS = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, ROT, STUTTER, SLOW_LINK)
+# A firewall closes all connections of a host.
+RESET = "reset"
+# A balancer refuses connections to processes that run.
+REFUSAL = "refusal"
+FAULTS = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, ROT, STUTTER, SLOW_LINK, RESET, REFUSAL)
 
 # Between two faults.
 CALM_MS_MAX = 1500
@@ -106,6 +110,7 @@ class Nemesis:
         )
         if self._network.weather == FAIR:
             self._network.weather = FAIR
+        self._network.false_refusals = chance.choice([0.1, 0.5]) if REFUSAL in kinds else 0.0
         self._next()
 
     def _next(self) -> None:
@@ -114,7 +119,7 @@ class Nemesis:
     def _strike(self) -> None:
         if self._over:
             return
-        kinds = [kind for kind in self.kinds if kind not in (LOSS, DOUBLING, LATENESS)]
+        kinds = [kind for kind in self.kinds if kind not in (LOSS, DOUBLING, LATENESS, REFUSAL)]
         if kinds:
             self.faults += 1
             self._do(self._chance.choice(kinds), self._chance.choice(self._hosts))
@@ -159,6 +164,8 @@ class Nemesis:
                 for link in ((host.name, other), (other, host.name)):
                     network.slow_us[link] = chance.randint(1, SLOW_LINK_MS_MAX) * 1000
                     self._scheduler.after_ms(repair_ms, network.slow_us.pop, link, None)
+            case "reset":
+                network.hang_up(host)
             case "rot":
                 damage = self._rot(host)
                 if damage is not None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -29,6 +30,8 @@ from barnabas.simulation.scheduler import ScheduledCall, Scheduler
 TRAVEL_US = 500
 # A late message is so late that a whole election fits in between.
 LATE_US_MAX = 4_000_000
+# As long as a node waits for a refusal.
+REFUSAL_MS_MAX = 1000
 
 
 class Address(NamedTuple):
@@ -47,12 +50,14 @@ class Weather:
 
 FAIR = Weather()
 Serve = Callable[[Any], Any]
+HungUp = Callable[[str, int], None]
 
 
 class _Service(NamedTuple):
     host: Host
     incarnation: int
     serve: Serve
+    hung_up: HungUp
 
 
 class _Question:
@@ -87,13 +92,37 @@ class Network:
         # Pairs of hosts between which every message takes this much longer.
         self.slow_us: dict[tuple[str, str], int] = {}
         self._last_arrival_us: dict[tuple[str, str], int] = {}
+        # How often a process that listens seems to be gone, as behind a balancer that misleads.
+        self.false_refusals = 0.0
         self.messages = 0
 
     # -- both ends
 
-    def listen(self, host: Host, port: int, serve: Serve) -> None:
-        """``serve(request)`` returns a response or a promise of one; None for no response."""
-        self._services[Address(host.name, port)] = _Service(host, host.incarnation, serve)
+    def listen(self, host: Host, port: int, serve: Serve, hung_up: HungUp = lambda *_: None) -> None:
+        """``serve(request)`` returns a response or a promise of one; None for no response.
+        ``hung_up(name, incarnation)`` is called when a process died whose connections end here.
+        """
+        self._services[Address(host.name, port)] = _Service(host, host.incarnation, serve, hung_up)
+
+    def refuses(self, asker: Host, address: Address) -> Promise[bool]:
+        """Whether the machine there says that no process listens. One without power says nothing,
+        and the connection to a process that is stopped is made by its kernel.
+        """
+        promise: Promise[bool] = Promise()
+        question = _Question(asker, address.host, promise)
+        question.timer = self._scheduler.after_ms(REFUSAL_MS_MAX, asker.run, asker.incarnation, question.settle, False)
+        self._carry(asker.name, address.host, lambda: self._knock(question, address))
+        return promise
+
+    def _knock(self, question: _Question, address: Address) -> None:
+        service = self._services.get(address)
+        if service is None or service.host.powered:
+            refused = service is None or not self._serves(service) or self._chance.random() < self.false_refusals
+            self._carry(address.host, question.asker.name, lambda: self._tell(question, refused))
+
+    @staticmethod
+    def _serves(service: _Service) -> bool:
+        return service.host.up and service.incarnation == service.host.incarnation
 
     def ask(self, asker: Host, address: Address, request: Any, *, timeout_ms: int) -> Promise[Any]:
         promise: Promise[Any] = Promise()
@@ -106,7 +135,7 @@ class Network:
 
     def _arrive(self, question: _Question, address: Address, request: Any) -> None:
         service = self._services.get(address)
-        if service is None or not service.host.up or service.incarnation != service.host.incarnation:
+        if service is None or not self._serves(service):
             self._carry(address.host, question.asker.name, lambda: self._tell(question, ErrorCode.NETWORK_EXCEPTION))
             return
 
@@ -157,11 +186,15 @@ class Network:
             deliver()
 
     def hang_up(self, host: Host) -> None:
-        """The process there died and its kernel closes all its connections. (A host without power
-        sends nothing.)
+        """The process there died and its kernel closes all its connections, or a firewall does. (A
+        host without power sends nothing.)
         """
         for question in [each for each in self._open if each.target == host.name]:
             self._carry(host.name, question.asker.name, lambda question=question: self._tell(question, ErrorCode.NETWORK_EXCEPTION))  # type: ignore[misc]
+        for service in self._services.values():
+            if service.host is not host and self._serves(service):
+                ended = partial(service.hung_up, host.name, host.incarnation)
+                self._carry(host.name, service.host.name, partial(service.host.run, service.incarnation, ended))
 
     def forget(self, host: Host) -> None:
         """Drop the requests of a dead process."""
@@ -180,6 +213,7 @@ class Network:
         self.cut.clear()
         self.slow_us.clear()
         self.weather = FAIR
+        self.false_refusals = 0.0
 
 
 class SimulatedPeers:
@@ -191,6 +225,9 @@ class SimulatedPeers:
 
     def at(self, host: str, port: int, purpose: str = "") -> SimulatedPeer:
         return SimulatedPeer(self._network, self._host, Address(host, port))
+
+    def refuses(self, host: str, port: int) -> Promise[bool]:
+        return self._network.refuses(self._host, Address(host, port))
 
     def close(self) -> None:
         pass

@@ -9,7 +9,7 @@ from random import Random
 from barnabas.model.ids import NodeId
 from barnabas.simulation.history import CommittedLog, Leaders
 from barnabas.simulation.host import Host
-from barnabas.simulation.nemesis import BOUNDARY, CLOCK, DOUBLING, KILL, LATENESS, LOSS, ONE_WAY, PARTITION, PAUSE, POWER, SLOW
+from barnabas.simulation.nemesis import BOUNDARY, CLOCK, DOUBLING, KILL, LATENESS, LOSS, ONE_WAY, PARTITION, PAUSE, POWER, REFUSAL, SLOW
 from barnabas.simulation.quorum_process import BROKER_RESOURCE, QuorumProcess
 from barnabas.simulation.world import Scenario, World
 from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord
@@ -21,7 +21,7 @@ SNAPSHOT_MS_MAX = 2000
 
 
 class QuorumWorld(World):
-    bearable = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS)
+    bearable = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, REFUSAL)
     process_class: type[QuorumProcess] = QuorumProcess
 
     def __init__(self, scenario: Scenario) -> None:

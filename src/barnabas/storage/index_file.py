@@ -5,8 +5,11 @@ New entries wait in memory and are written a page at a time, so the append path 
 for an index. A crash loses the waiting entries, which is harmless: an index is derived from its
 log, and after a crash it is derived again.
 
-Unlike Kafka, Barnabas does not preallocate: an index is always as long as its entries, as Kafka
-leaves it when it closes a segment.
+A closed index is as long as its entries. Kafka preallocates the index of an active segment with
+megabytes of zeros, and ``kafka-dump-log --index-sanity-check`` calls an index of no bytes "empty"
+instead of sane. So the offset index of an active segment has a *placeholder* while no entry is
+written (:meth:`IndexFile.hold_place`). The first entries overwrite it, and a seal or close cuts it
+off. A placeholder that a crash leaves behind is harmless, because the index is derived again.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ WAITING_BYTES_MAX = 4096
 
 
 class IndexFile:
-    __slots__ = ("_disk", "_entry", "_file", "_ragged", "_waiting", "_written", "path")
+    __slots__ = ("_disk", "_entry", "_file", "_has_placeholder", "_ragged", "_waiting", "_written", "path")
 
     def __init__(self, disk: Disk, path: str, entry: struct.Struct) -> None:
         self._disk = disk
@@ -30,6 +33,7 @@ class IndexFile:
         self._file: DiskFile | None = None
         self._written, odd_bytes = divmod(disk.size_bytes(path) if disk.exists(path) else 0, entry.size)
         self._ragged = odd_bytes > 0  # the file may end with part of an entry
+        self._has_placeholder = False
 
     def create(self) -> None:
         """Create an empty file and keep no descriptor: most indexes are not used again for a
@@ -39,7 +43,30 @@ class IndexFile:
         file.truncate(0)
         file.close()
         self._written = 0
+        self._has_placeholder = False
         self._waiting.clear()
+
+    def hold_place(self, *values: Any) -> None:
+        """Write an entry that does not count, into a file that has none. On a full disk a part of
+        it may be written, which counts as little.
+        """
+        if self._written or not self._disk.exists(self.path):
+            return
+        file = self._opened()
+        self._has_placeholder = True
+        try:
+            file.write_at(0, self._entry.pack(*values))
+        except OSError as error:
+            if not out_of_room(error):
+                raise
+        finally:
+            file.close()
+
+    def remove_placeholder(self) -> None:
+        """Cut the placeholder off, unless waiting entries will overwrite it."""
+        if self._has_placeholder and not self._waiting:
+            self._opened().truncate(0)
+            self._has_placeholder = False
 
     def __len__(self) -> int:
         return self._written + len(self._waiting) // self._entry.size
@@ -65,6 +92,7 @@ class IndexFile:
         if self._waiting:
             self._opened().write_at(self._written * self._entry.size, self._waiting)
             self._written += len(self._waiting) // self._entry.size
+            self._has_placeholder = False
             self._waiting.clear()
 
     def write_out_if_room(self) -> None:
@@ -82,7 +110,7 @@ class IndexFile:
             self._waiting[:0] = self._opened().read_at(0, self._written * self._entry.size)
             self._opened().close()
             self._disk.remove(self.path)
-        self._file, self._written = None, 0
+        self._file, self._written, self._has_placeholder = None, 0, False
 
     def truncate(self, count: int) -> None:
         if count >= len(self):
@@ -108,6 +136,7 @@ class IndexFile:
 
     def close(self) -> None:
         self.write_out()
+        self.remove_placeholder()
         self.abandon()
 
     def abandon(self) -> None:

@@ -211,7 +211,8 @@ class Log:
             if rolls:
                 active = self.roll(now_ms=now_ms)
             self._begin_epoch(leader_epoch, base_offset)
-            self._touched = True
+            if not self._touched:
+                self._touch(active)
             active.append_batches(written)
         except OSError:
             _take_back_offsets(batches[:count])
@@ -254,7 +255,8 @@ class Log:
             too_far = last_offset - self.log_end_offset > RELATIVE_OFFSET_MAX
             active = self.roll(now_ms=now_ms, base_offset=base_offset if too_far else None)
         self._begin_epoch(header.leader_epoch, base_offset)
-        self._touched = True
+        if not self._touched:
+            self._touch(active)
         active.append(batch, last_offset, header.max_timestamp)
         self.log_end_offset = last_offset + 1
         if header.producer_id >= 0:
@@ -562,12 +564,19 @@ class Log:
         """Wait for the disk here and now."""
         self.flushing.flush(self.log_end_offset)
 
+    def _touch(self, active: Segment) -> None:
+        """The first append since the log was opened. Opening an idle log opens none of its indexes,
+        so the placeholder comes only now."""
+        self._touched = True
+        active.hold_place_in_index()
+
     def close(self) -> None:
         """A clean shutdown: everything durable, producers in a snapshot, indexes complete."""
         if self._touched:
             active = self.segments.active
             active.time_index.maybe_append(active.max_timestamp, active.offset_of_max_timestamp)
             active.write_out()
+            active.index.file.remove_placeholder()
             self.flush()
             # Sync the entry above, when the log was flushed already and the active segment had
             # nothing to flush.

@@ -8,6 +8,7 @@ from typing import Any
 
 from barnabas.records.batch_header import TimestampType
 from barnabas.records.compression import Codec
+from barnabas.records.schema_rules import schema_rules
 from barnabas.records.validation import BatchRules
 
 _CODECS = {"producer": None, "uncompressed": Codec.NONE} | {codec.name.lower(): codec for codec in Codec if codec}
@@ -76,6 +77,7 @@ class LogSettings:
                 codec=codec,
                 codec_level=values[f"compression.{codec.name.lower()}.level"] if codec in _LEVELLED else None,
                 keys_required="compact" in values["cleanup.policy"],
+                schemas=schema_rules(values),
             ),
         )
 

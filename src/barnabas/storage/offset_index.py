@@ -43,7 +43,16 @@ class OffsetIndex:
         self._offsets = array("i", [offset for offset, _ in entries])
         self._positions = array("i", [position for _, position in entries])
 
+    def hold_place(self, last_offset: int) -> None:
+        """``last_offset`` is that of the first batch: true, and no entry, because searches begin
+        there anyway.
+        """
+        if not len(self._file):
+            self._file.hold_place(last_offset - self.base_offset, 0)
+
     def seal(self) -> None:
+        """Release the memory: the segment will not be appended to. Its entries are written."""
+        self._file.remove_placeholder()
         self._offsets, self._positions = None, array("i")
 
     def reset(self) -> None:

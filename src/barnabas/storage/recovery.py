@@ -132,6 +132,8 @@ def open_log(
     segment_list = SegmentList(segments)
     active = segment_list.active
     active.activate()
+    if doubtful:
+        active.hold_place_in_index()
     log_end_offset = active.next_offset
     log_start_offset = max(log_start_offset, segment_list.first.base_offset)
     log = Log(

@@ -31,6 +31,17 @@ class FileRegion(RecordsSource):
     def read(self) -> bytes:
         return self._hold().read_at(self.position, self._size_bytes)
 
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        """``position`` counts from the begin of the region."""
+        return self._hold().read_at(self.position + position, size_bytes)
+
+    def part(self, position: int, size_bytes: int) -> FileRegion:
+        """A piece of this region, which takes its place; ``position`` counts from its begin."""
+        assert position + size_bytes <= self._size_bytes
+        self.position += position
+        self._size_bytes = size_bytes
+        return self
+
     def _hold(self) -> HeldFile:
         held = self._held
         if held is None:

@@ -196,6 +196,7 @@ class Segment:
             self.offset_of_max_timestamp = last_offset
         if position == 0:
             self.first_timestamp = max_timestamp
+            self.index.hold_place(last_offset)
         if self.bytes_since_entry > self.index_interval_bytes:
             self.index.append(last_offset, position)
             self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
@@ -294,6 +295,18 @@ class Segment:
         if location is not None:
             self._cut(location.position)
         self.load_tail()
+        self.hold_place_in_index()
+
+    def hold_place_in_index(self) -> None:
+        """An active segment with batches has an index of at least one entry on disk, for the sanity
+        check of Kafka's tools (:mod:`~barnabas.storage.index_file`).
+        """
+        if len(self.index):
+            return
+        for _, header in self.headers():
+            self.index.hold_place(header.last_offset)
+            return
+        self.index.file.remove_placeholder()
 
     def _cut(self, size_bytes: int) -> None:
         self.file.truncate(size_bytes)

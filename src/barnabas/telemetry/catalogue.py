@@ -108,6 +108,24 @@ TOPIC_BATCHES_REFUSED = Metric(
     "barnabas_topic_batches_refused_total", _COUNTER, "batches", "Batches of producers that were refused.", ("topic",)
 )
 
+SCHEMA_BATCHES = Metric(
+    "barnabas_schema_validated_batches_total",
+    _COUNTER,
+    "batches",
+    "Batches of producers for topics with schema validation, by outcome: accepted, refused, or no verdict (the producer retries).",
+    ("topic", "outcome"),
+)
+SCHEMA_LOOKUPS = Metric(
+    "barnabas_schema_lookups_total",
+    _COUNTER,
+    "lookups",
+    "Questions of schema validation to the schema registry, by outcome: registered, unregistered or failed.",
+    ("outcome",),
+)
+SCHEMA_WAITING_BATCHES = Metric("barnabas_schema_waiting_batches", _GAUGE, "batches", "Batches that wait for their schema validation now.")
+SCHEMA_WAITING_BYTES = Metric("barnabas_schema_waiting_bytes", _GAUGE, "bytes", "The size of these batches.")
+SCHEMAS_KNOWN = Metric("barnabas_schemas_known", _GAUGE, "schemas", "Ids of schemas that schema validation remembers.")
+
 PARTITIONS = Metric("barnabas_partitions", _GAUGE, "partitions", "Replicas on this node.")
 PARTITIONS_LED = Metric("barnabas_partitions_led", _GAUGE, "partitions", "Partitions this node leads.")
 PARTITIONS_OFFLINE = Metric("barnabas_partitions_offline", _GAUGE, "partitions", "Replicas on directories that failed.")
@@ -220,6 +238,12 @@ COORDINATOR_SHARDS = Metric(
 )
 GROUPS = Metric("barnabas_groups", _GAUGE, "groups", "Groups that this node coordinates.", ("protocol", "state"))
 TRANSACTIONS = Metric("barnabas_transactional_ids", _GAUGE, "ids", "Transactional ids that this node coordinates.", ("state",))
+SHARE_STATES = Metric(
+    "barnabas_share_states", _GAUGE, "partitions", "Share partitions whose delivery state this node keeps as their share coordinator."
+)
+SHARE_STATE_BATCHES = Metric(
+    "barnabas_share_state_batches", _GAUGE, "batches", "Ranges of offsets in these delivery states. Records in disorder make many of them."
+)
 
 GROUP_LAG_RECORDS = Metric(
     "barnabas_group_lag_records",
@@ -240,6 +264,48 @@ GROUP_LAG_UNKNOWN = Metric(
     _GAUGE,
     "partitions",
     "Partitions with committed offsets that have no lag on this page: their leader did not answer, or there are too many.",
+)
+
+CLIENT_INFO = Metric(
+    "barnabas_client_info",
+    _GAUGE,
+    "constant",
+    "Always 1; the labels describe a client instance that pushes metrics to this node.",
+    (
+        "client_instance_id",
+        "client_id",
+        "client_software_name",
+        "client_software_version",
+        "client_source_address",
+        "client_source_port",
+        "principal",
+        "client_rack",
+        "group_id",
+        "group_instance_id",
+        "group_member_id",
+        "transactional_id",
+    ),
+)
+CLIENT_METRICS_INSTANCES = Metric(
+    "barnabas_client_metrics_instances", _GAUGE, "clients", "Client instances that asked this node for their metrics subscriptions."
+)
+CLIENT_METRICS_SERIES = Metric("barnabas_client_metrics_series", _GAUGE, "series", "Series on this page that clients pushed.")
+CLIENT_METRICS_DROPPED = Metric(
+    "barnabas_client_metrics_dropped_total",
+    _COUNTER,
+    "series",
+    "What clients pushed and the page does not show: too many series (limit), too much text (text), or neither gauge nor sum (kind).",
+    ("reason",),
+)
+CLIENT_METRICS_FORWARDED = Metric(
+    "barnabas_client_metrics_forwarded_total", _COUNTER, "pushes", "Pushes of clients that barnabas.client.metrics.otlp.endpoint took."
+)
+CLIENT_METRICS_NOT_FORWARDED = Metric(
+    "barnabas_client_metrics_not_forwarded_total",
+    _COUNTER,
+    "pushes",
+    "Pushes of clients that the endpoint did not get: it was down or too slow (waiting), or refused them (refused).",
+    ("reason",),
 )
 
 BUILD_INFO = Metric(

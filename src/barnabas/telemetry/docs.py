@@ -25,7 +25,7 @@ Counters begin at 0 when the node starts; take their `rate()`.
 Gauges of a partition, a group or a directory are those of this node: sum or compare them over all nodes.
 
 The labels: `api` and `error` have the names of Kafka's protocol, `listener` those of `listeners`, `directory` is a path of `log.dirs`, \
-`protocol` is that of a group (`classic` or `consumer`), and `state` is a state as Kafka's tools name it.
+`protocol` is that of a group (`classic`, `consumer`, `share` or `streams`), and `state` is a state as Kafka's tools name it.
 """
 
 _HISTOGRAM: Final = """\
@@ -47,6 +47,11 @@ Only clients with a quota are measured, and each metric shows the 1,000 entities
 Tokens are those of the active controller.
 """
 
+_CLIENTS: Final = """\
+Clients push metrics of their own here too: [client metrics](client_metrics.md).
+Each has the labels `client_id` and `client_instance_id`; join `barnabas_client_info` for the others.
+"""
+
 _ERRORS: Final = """\
 A response without an error adds nothing, and a response about many partitions may add several errors.
 Some are part of normal life: `UNKNOWN_TOPIC_OR_PARTITION` while a topic is being created, `NOT_LEADER_OR_FOLLOWER` after an election, \
@@ -59,12 +64,14 @@ _SECTIONS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("Network and files", ("network", "connections", "expired_connections", "authentications", "descriptors", "files"), ""),
     ("Quotas", ("quota",), _QUOTAS),
     ("Topics", ("topic_",), ""),
+    ("Schema validation", ("schema",), ""),
     ("Partitions and replication", ("partitions", "isr", "replica", "replication", "fetch_sessions", "producers"), ""),
     ("Log directories", ("log_", "stray", "retention"), ""),
     ("Compaction", ("cleaner",), ""),
     ("Remote storage", ("remote",), ""),
     ("Metadata and controller", ("metadata", "controller", "quorum"), ""),
-    ("Groups and transactions", ("coordinator", "group", "transactional"), _GROUPS),
+    ("Groups and transactions", ("coordinator", "group", "transactional", "share"), _GROUPS),
+    ("Clients' metrics", ("client_",), _CLIENTS),
     ("The process", ("build", "process"), ""),
 )
 

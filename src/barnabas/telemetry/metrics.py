@@ -9,7 +9,7 @@ module keeps its series, one for each set of labels.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -52,6 +52,17 @@ class Metric:
     labels: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Samples whose names and labels are not known before: those that clients push. The name of a
+    counter has no ``_total``."""
+
+    name: str
+    kind: Kind
+    doc: str
+    samples: Sequence[tuple[Mapping[str, str], float]]
+
+
 class Counter:
     """Count with ``counter.value += n``: a method call would cost more than the addition."""
 
@@ -84,6 +95,8 @@ class Metrics:
         self._counters: dict[Metric, dict[Labels, Counter]] = {}
         self._histograms: dict[Metric, dict[Labels, LatencyHistogram]] = {}
         self._readings: dict[Metric, list[Callable[[], Iterable[Reading]]]] = {}
+        # Families besides those of the catalogue, made on a scrape by the thread of the page.
+        self.families: list[Callable[[], Iterable[Family]]] = []
 
     def counter(self, metric: Metric, *labels: str) -> Counter:
         assert metric.kind is Kind.COUNTER

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from barnabas.telemetry.http_server import Request, Response
-from barnabas.telemetry.metrics import LATENCY_BUCKETS_US, Kind, Metrics
+from barnabas.telemetry.metrics import LATENCY_BUCKETS_US, Family as Found, Kind, Metrics
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric as Family
@@ -48,6 +48,20 @@ class Exposition:
                     buckets.append(("+Inf" if bound is None else repr(bound / _MICROSECONDS), total))
                 histogram.add_metric(labels, buckets=buckets, sum_value=values.sum_us / _MICROSECONDS)
             yield histogram
+        for read in list(self._metrics.families):
+            for found in read():
+                yield _of_clients(found)
+
+
+def _of_clients(found: Found) -> Family:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    counts = found.kind is Kind.COUNTER
+    family = CounterMetricFamily(found.name, found.doc) if counts else GaugeMetricFamily(found.name, found.doc)
+    name = f"{family.name}_total" if counts else family.name
+    for labels, value in found.samples:
+        family.add_sample(name, dict(labels), value)
+    return family
 
 
 class MetricsPage:

@@ -12,6 +12,8 @@ Read in this order:
     embedded_cluster  EmbeddedCluster: starts, stops and kills brokers, and sets faults
     embedded_broker   EmbeddedBroker: a cluster of one
     properties        the settings of the nodes
+    security          ClusterSecurity: certificates, users and settings of a secured cluster
+    access_helpers    the methods of a cluster for clients that log in, users and ACLs
     node_thread       NodeThread: a node in a thread of this process
     node_child        NodeChild: a node in a child process, and node_process, which runs there
     client            topics, records and groups in one call each

@@ -25,5 +25,6 @@ class EmbeddedBroker(EmbeddedCluster):
         data_dir: str | os.PathLike[str] | None = None,
         port: int = 0,
         config: Mapping[str, ConfigValue] | None = None,
+        secure: bool = False,
     ) -> None:
-        super().__init__(brokers, process=process, data_dir=data_dir, port=port, config=config)
+        super().__init__(brokers, process=process, data_dir=data_dir, port=port, config=config, secure=secure)

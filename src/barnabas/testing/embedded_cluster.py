@@ -11,16 +11,17 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from barnabas.devcluster.development import LOCALHOST
+from barnabas.devcluster.development import LOCALHOST, SECURE_LISTENER
 from barnabas.devcluster.development_cluster import OF_ONE_NODE
 from barnabas.devcluster.kept_ports import KeptPorts
 from barnabas.model.cannot_start import CannotStart
 from barnabas.node.process import ensure_formatted, parse_settings
+from barnabas.testing.access_helpers import AccessHelpers
 from barnabas.testing.client.helper_client import HelperClient
-from barnabas.testing.client.helpers import ClusterHelpers
 from barnabas.testing.faults.fault import Fault
 from barnabas.testing.faults.fault_count import FaultCount
 from barnabas.testing.faults.fault_rule import Effect, FaultRule
@@ -29,12 +30,14 @@ from barnabas.testing.node_child import NodeChild
 from barnabas.testing.node_thread import NodeThread
 from barnabas.testing.properties import (
     CONTROLLER_ID,
+    PLAIN_LISTENER,
     ConfigValue,
     broker_properties,
     config_text,
     controller_properties,
     single_properties,
 )
+from barnabas.testing.security import ClusterSecurity
 from barnabas.wire.apis import ApiKey
 
 # Node ids of brokers begin at 1, and the controller has an id of its own.
@@ -42,7 +45,7 @@ BROKERS_MAX = 32
 Apis = str | Iterable[str] | None
 
 
-class EmbeddedCluster(ClusterHelpers):
+class EmbeddedCluster(AccessHelpers):
     """Several brokers, three unless told otherwise.
 
     They run in threads of this process, which start in a fraction of a second. ``process=True``
@@ -53,6 +56,10 @@ class EmbeddedCluster(ClusterHelpers):
     variables of the environment do not reach the brokers. A value may also be a number, or True or
     False. A given ``data_dir`` is kept; a temporary one is removed at the end. The first broker
     gets ``port``; 0 chooses a free one.
+
+    With ``secure=True`` every connection uses SASL_SSL, and ACLs are on. Clients take
+    :attr:`client_settings`, which are those of the user ``admin``; :meth:`add_user` and
+    :meth:`allow` add users with fewer rights.
 
     Brokers have the ids 1, 2 and so on. A method with an argument ``broker`` concerns all brokers
     when it is left out.
@@ -66,6 +73,7 @@ class EmbeddedCluster(ClusterHelpers):
         data_dir: str | os.PathLike[str] | None = None,
         port: int = 0,
         config: Mapping[str, ConfigValue] | None = None,
+        secure: bool = False,
     ) -> None:
         if not 1 <= brokers <= BROKERS_MAX:
             raise ValueError(f"A cluster has 1 to {BROKERS_MAX} brokers, not {brokers}.")
@@ -88,7 +96,8 @@ class EmbeddedCluster(ClusterHelpers):
         self._fault_ids = itertools.count()
         self._faults: dict[int, tuple[FaultRule, FaultCount, frozenset[int]]] = {}
         self._unreachable: dict[str, set[int]] = {"paused": set(), "cut": set()}
-        super().__init__(HelperClient(self._reachable_addresses))
+        security = self._make_security() if secure else None
+        super().__init__(HelperClient(self._reachable_addresses, security.connect if security is not None else None), security)
 
     # -- as a context -------------------------------------------------------------------------
 
@@ -126,7 +135,8 @@ class EmbeddedCluster(ClusterHelpers):
         cluster_id = None
         # The controller comes first, and a new broker joins its cluster.
         for each in nodes:
-            cluster_id = ensure_formatted(parse_settings(properties[each]), cluster_id=cluster_id)
+            users = [self._security.first_user] if self._security is not None and cluster_id is None else []
+            cluster_id = ensure_formatted(parse_settings(properties[each]), cluster_id=cluster_id, users=users)
         self._start({each: values for each, values in properties.items() if each not in self._nodes})
         for each in wanted:
             self._apply_faults(each)
@@ -134,10 +144,12 @@ class EmbeddedCluster(ClusterHelpers):
 
     def stop(self, broker: int | None = None) -> None:
         """A clean stop; the data stays. The other brokers lead its partitions before it ends."""
+        if broker is None:
+            # Before the brokers, because a connection with TLS ends when both sides have closed it.
+            self.client.close()
         self._stop([each for each in self._chosen(broker) if each in self._nodes])
         if broker is None:
             self._stop([each for each in (CONTROLLER_ID,) if each in self._nodes])
-            self.client.close()
 
     def restart(self, broker: int | None = None) -> None:
         """A clean stop, then a start."""
@@ -319,14 +331,29 @@ class EmbeddedCluster(ClusterHelpers):
             brokers.discard(broker)
 
     def _properties(self, node: int) -> dict[str, str]:
-        if len(self.brokers) == 1:
-            return single_properties(self._ports.get(1, self._first_port), self.data_dir, self._config)
+        listener, config = PLAIN_LISTENER, self._config
         directory = os.path.join(os.path.abspath(self.data_dir), "controller" if node == CONTROLLER_ID else f"node-{node}")
+        if self._security is not None:
+            listener, config = SECURE_LISTENER, {**self._security.node_properties(node), **config}
+        elif len(self.brokers) == 1:
+            directory = self.data_dir
+        if len(self.brokers) == 1:
+            return single_properties(self._ports.get(1, self._first_port), directory, config, listener=listener)
         if node == CONTROLLER_ID:
-            return controller_properties(self._ports[CONTROLLER_ID], directory, self._config, brokers=len(self.brokers))
+            return controller_properties(self._ports[CONTROLLER_ID], directory, config, brokers=len(self.brokers))
         return broker_properties(
-            node, self._ports[node], directory, self._config, brokers=len(self.brokers), controller_port=self._ports[CONTROLLER_ID]
+            node,
+            self._ports[node],
+            directory,
+            config,
+            brokers=len(self.brokers),
+            controller_port=self._ports[CONTROLLER_ID],
+            listener=listener,
         )
+
+    def _make_security(self) -> ClusterSecurity:
+        nodes = (*self.brokers, CONTROLLER_ID) if len(self.brokers) > 1 else self.brokers
+        return ClusterSecurity(Path(self.data_dir), nodes=nodes)
 
     def _choose_ports(self) -> None:
         """Reserves the ports: the system gives them to no other process while a broker is down."""

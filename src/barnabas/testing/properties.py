@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from barnabas.devcluster.development import LOCALHOST, development_properties, replication_properties
 
 CONTROLLER_ID = 100
+PLAIN_LISTENER = "PLAINTEXT"
 ConfigValue = str | int | float | bool
 _REPLICAS_MAX = 3
 # Kafka waits 9 s for the heartbeat of a broker before others lead its partitions. A test does not
@@ -25,8 +26,9 @@ def config_text(config: Mapping[str, ConfigValue]) -> dict[str, str]:
     return {name: _text(name, value) for name, value in config.items()}
 
 
-def single_properties(port: int, data_dir: str, config: Mapping[str, str]) -> dict[str, str]:
-    return development_properties(port=port, data_dir=data_dir, overrides=config)
+def single_properties(port: int, data_dir: str, config: Mapping[str, str], *, listener: str = PLAIN_LISTENER) -> dict[str, str]:
+    """``listener`` is the name of the listener for clients, here and below."""
+    return development_properties(port=port, data_dir=data_dir, listener=listener, overrides=config)
 
 
 def controller_properties(port: int, data_dir: str, config: Mapping[str, str], *, brokers: int) -> dict[str, str]:
@@ -42,13 +44,20 @@ def controller_properties(port: int, data_dir: str, config: Mapping[str, str], *
 
 
 def broker_properties(
-    node_id: int, port: int, data_dir: str, config: Mapping[str, str], *, brokers: int, controller_port: int
+    node_id: int,
+    port: int,
+    data_dir: str,
+    config: Mapping[str, str],
+    *,
+    brokers: int,
+    controller_port: int,
+    listener: str = PLAIN_LISTENER,
 ) -> dict[str, str]:
     """One broker among several."""
     own = {
         "process.roles": "broker",
         "controller.quorum.voters": f"{CONTROLLER_ID}@{LOCALHOST}:{controller_port}",
-        "listeners": f"PLAINTEXT://{LOCALHOST}:{port}",
+        "listeners": f"{listener}://{LOCALHOST}:{port}",
         **_of_several(brokers),
     }
     return development_properties(node_id=node_id, data_dir=data_dir, overrides={**own, **config})

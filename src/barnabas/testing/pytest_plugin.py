@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from barnabas.testing.embedded_broker import EmbeddedBroker
     from barnabas.testing.embedded_cluster import EmbeddedCluster
 
-_MARKER = "kafka(config={}, brokers=1, process=False): settings of the fixtures kafka and kafka_cluster"
-_ARGUMENTS = ("config", "brokers", "process")
+_MARKER = "kafka(config={}, brokers=1, process=False, secure=False): settings of the fixtures kafka and kafka_cluster"
+_ARGUMENTS = ("config", "brokers", "process", "secure")
 _session_clusters = pytest.StashKey[list[Any]]()
 
 
@@ -33,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini("kafka_brokers", "The number of brokers of the fixtures kafka and kafka_session.", default="1")
     parser.addini("kafka_process", "Whether brokers run as processes, which can be killed.", type="bool", default=False)
+    parser.addini("kafka_secure", "Whether clients need TLS and a login, and ACLs are on.", type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,6 +90,7 @@ def _arguments(request: pytest.FixtureRequest) -> dict[str, Any]:
         "config": {**config, **given.get("config", {})},
         "brokers": given.get("brokers", _whole_number(ini.getini("kafka_brokers"))),
         "process": given.get("process", ini.getini("kafka_process")),
+        "secure": given.get("secure", ini.getini("kafka_secure")),
     }
 
 

@@ -122,6 +122,11 @@ class FrameReader:
             self._head = bytes(data[position:size_bytes])
         return frames
 
+    @property
+    def missing_bytes(self) -> int:
+        """The bytes that complete the frame under way; 0 while its length is not known."""
+        return self._length - self._filled if self._frame is not None else 0
+
     def _begin(self, length: int, data: bytearray, start: int, stop: int) -> None:
         known = stop - start
         frame = bytearray(min(length, max(FIRST_ALLOCATION_BYTES, 2 * known, self._proven_bytes)))

@@ -127,7 +127,7 @@ def test_a_reset_is_a_dry_run_until_it_is_executed(kafka: EmbeddedBroker, cli: C
     commit(kafka, "readers", orders=1)
     dry = cli("groups", "reset-offsets", "readers", "--topic", orders, "--to-latest").text
     assert [line.split() for line in dry.splitlines()[1:3]] == [["orders", "0", "1", "3"], ["orders", "1", "-", "0"]]
-    assert dry.endswith("\nNothing was changed; --execute commits these offsets.\n")
+    assert dry.endswith("\nNothing was changed; --execute sets these offsets.\n")
     assert committed(cli, "readers") == {("orders", 0): 1}
     assert cli("groups", "reset-offsets", "readers", "--topic", orders, "--to-latest", "--execute").text.endswith(
         "\nReset group readers.\n"
@@ -247,8 +247,11 @@ def test_contradicting_options_never_reach_the_broker(tmp_path: Path) -> None:
 def test_group_commands_refuse_other_logins(kafka: EmbeddedBroker, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("barnabas.cli.cluster.reach.probe", lambda place, *, tls: None)
     monkeypatch.setattr("barnabas.cli.cluster.client.check_login", lambda cluster: None)
-    (tmp_path / "client.properties").write_text("security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI\n")
-    assert "logs in with PLAIN, SCRAM, or a token" in cli("groups", "list", "--config-file", tmp_path / "client.properties").complaint
+    (tmp_path / "client.properties").write_text("security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\n")
+    assert (
+        "logs in with PLAIN, SCRAM, OAUTHBEARER with a token"
+        in cli("groups", "list", "--config-file", tmp_path / "client.properties").complaint
+    )
 
 
 def test_a_spare_member_is_shown_without_a_partition(kafka: EmbeddedBroker, cli: Cli) -> None:

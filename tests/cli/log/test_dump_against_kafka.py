@@ -20,6 +20,7 @@ from peers.apache_kafka import apache_kafka, run_tool, why_missing
 from tests.cli.log.kafka_dump import Facts, kafkas, ours
 from tests.cli.log.test_dump_of_remote_files import write_metadata
 from tests.cli.running import Cli
+from tests.conformance.directories.share_state_keeper import keeping
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))]
@@ -29,6 +30,8 @@ CONFIG = {
     "metadata.log.max.record.bytes.between.snapshots": "1",
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.snapshot.update.records.per.snapshot": "3",
 }
 
 
@@ -56,6 +59,9 @@ def _work(bootstrap: str) -> None:
     _run_transactions(bootstrap)
     for protocol in ("classic", "consumer"):
         _commit_offsets(bootstrap, protocol)
+    with keeping(bootstrap) as keeper:
+        keeper.found()
+        keeper.write(0)
     # Unreferenced consumers are closed when they are collected.
     gc.collect()
 
@@ -147,6 +153,13 @@ def test_transactions_that_kafka_wrote_are_dumped_alike(kafkas_files: Path) -> N
     assert_same(_our_dump(*files), theirs)
 
 
+def test_share_states_that_kafka_wrote_are_dumped_alike(kafkas_files: Path) -> None:
+    files = _files(kafkas_files, "__share_group_state-0", ".log")
+    theirs = kafkas(files, "--share-group-state-decoder")
+    _assert_named(theirs)
+    assert_same(_our_dump(*files), theirs)
+
+
 def test_a_whole_directory_of_kafka_has_no_damage(kafkas_files: Path) -> None:
     dumped = _our_dump(kafkas_files)
     names = {Path(name).name for name in dumped}
@@ -177,6 +190,13 @@ def test_groups_that_we_wrote_are_dumped_alike(our_files: Path) -> None:
 def test_transactions_that_we_wrote_are_dumped_alike(our_files: Path) -> None:
     files = _files(our_files, "__transaction_state-0", ".log")
     theirs = kafkas(files, "--transaction-log-decoder")
+    _assert_named(theirs)
+    assert_same(_our_dump(*files), theirs)
+
+
+def test_share_states_that_we_wrote_are_dumped_alike(our_files: Path) -> None:
+    files = _files(our_files, "__share_group_state-0", ".log")
+    theirs = kafkas(files, "--share-group-state-decoder")
     _assert_named(theirs)
     assert_same(_our_dump(*files), theirs)
 

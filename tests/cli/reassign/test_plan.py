@@ -10,17 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from barnabas.cli.errors import Refused
-from barnabas.cli.reassign.plan import (
-    Assignment,
-    Move,
-    PartitionName,
-    as_json,
-    follower_throttles,
-    leader_throttles,
-    propose,
-    read_plan,
-    read_topics,
-)
+from barnabas.cli.reassign.plan import as_json, read_plan, read_topics
+from barnabas.reassignment.assignment import Assignment, PartitionName
+from barnabas.reassignment.proposal import CannotAssign, propose
+from barnabas.reassignment.throttles import Move, follower_throttles, leader_throttles
 
 
 def _topic(*replicas: list[int]) -> Assignment:
@@ -73,7 +66,7 @@ def test_proposals_are_balanced_and_complete(before: list[list[int]], brokers: s
 
 
 def test_more_replicas_than_brokers_are_refused() -> None:
-    with pytest.raises(Refused, match="t-0 has 2 replicas, more than the 1 brokers can hold"):
+    with pytest.raises(CannotAssign, match="t-0 has 2 replicas, more than the 1 brokers can hold"):
         propose(_topic([1, 2]), {1: None})
 
 

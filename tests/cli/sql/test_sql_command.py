@@ -8,8 +8,12 @@ from collections.abc import Sequence
 import pytest
 from confluent_kafka import Producer
 
+from barnabas.registry_client import RegistryClient
+from barnabas.schemas.framing import write_frame
+from barnabas.schemas.schema import SchemaType
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
+from tests.registry_process import RegistryProcess
 from tests.waiting import PATIENCE_SECONDS
 
 pytest.importorskip("duckdb", reason="pip install 'barnabas[sql]'")
@@ -96,7 +100,6 @@ def test_missing_packages_are_named(orders: Cli, monkeypatch: pytest.MonkeyPatch
 
 def test_options_that_do_not_go_together_are_refused(cli: Cli) -> None:
     assert cli("sql", "--stream").complaint == "--stream needs a query."
-    assert cli("sql", "SELECT 1", "--stream", "--engine", "embedded").complaint == "Streams run on Spark: leave out --engine embedded."
 
 
 def test_aborted_records_are_not_read(kafka: EmbeddedBroker, cli: Cli) -> None:
@@ -107,3 +110,32 @@ def test_aborted_records_are_not_read(kafka: EmbeddedBroker, cli: Cli) -> None:
         producer.produce("orders", json.dumps({"n": number}).encode())
         (producer.abort_transaction if number == 1 else producer.commit_transaction)(PATIENCE_SECONDS)
     assert cli("sql", "SELECT n FROM orders ORDER BY n", "--csv").text == "n\n0\n2\n"
+
+
+def test_a_topic_is_decoded_by_the_registry_of_an_option_or_a_property(kafka: EmbeddedBroker, cli: Cli) -> None:
+    with RegistryProcess(kafka.bootstrap) as process, RegistryClient(process.url) as registry:
+        schema = registry.register("orders-value", SchemaType.JSON, '{"type": "object", "properties": {"n": {"type": "integer"}}}')
+        assert schema.id is not None
+        producer = Producer({"bootstrap.servers": kafka.bootstrap})
+        for number in range(3):
+            producer.produce("orders", write_frame(schema.id, json.dumps({"n": number}).encode()))
+        assert producer.flush(PATIENCE_SECONDS) == 0
+        for named in (("--registry", process.url), ("-X", f"schema.registry.url={process.url}")):
+            assert cli("sql", "SELECT sum(n) AS sum FROM orders", "--json", *named).json == {"sum": 3}
+    refused = cli("sql", "SELECT n FROM orders", "--registry", "registry")
+    assert refused.code == 1
+    assert "The address of a registry is a URL such as http://localhost:8081" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--schemas", "copy"), "--schemas copy needs --from-registry, or schema.registry.url among the properties of that cluster."),
+        (("--from-registry", "http://r"), "--from-registry goes with --schemas copy or --schemas translate."),
+    ],
+)
+def test_a_mirror_of_schemas_needs_both_registries(kafka: EmbeddedBroker, options: Sequence[str], sentence: str) -> None:
+    pytest.importorskip("pyspark", reason="pip install 'barnabas[spark]'")
+    with_clusters = ("--from", kafka.bootstrap, "--to", kafka.bootstrap, "--topics", "orders")
+    refused = Cli()("mirror", *with_clusters, *options)
+    assert (refused.code, refused.err) == (1, f"barnabas: {sentence}\n")

@@ -15,11 +15,16 @@ from tests.scenarios.security.sasl import sasl_listeners
 
 KEY = "the key of all nodes"
 HOUR_MS = 3_600_000
+SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 @pytest.fixture
 def secured() -> Iterator[EmbeddedBroker]:
-    with EmbeddedBroker(config=sasl_listeners() | {"delegation.token.secret.key": KEY}) as kafka:
+    scram = {
+        f"listener.name.sasl_plaintext.{each}.sasl.jaas.config": f"{SCRAM_MODULE} required;" for each in ("scram-sha-256", "scram-sha-512")
+    }
+    mechanisms = {"sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"}
+    with EmbeddedBroker(config=sasl_listeners() | scram | mechanisms | {"delegation.token.secret.key": KEY}) as kafka:
         yield kafka
 
 
@@ -55,6 +60,22 @@ def test_a_token_is_created_listed_renewed_and_expired(cli: Cli, login: tuple[st
     assert cli("tokens", "expire", token_id, "--in", "10m", *login).text.startswith(f"The token {token_id} expires at 20")
     assert cli("tokens", "expire", token_id, *login).text == f"Removed the token {token_id}.\n"
     assert cli("tokens", "expire", token_id, *login).complaint == f"There is no token {token_id}, or this user may not see it."
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_a_command_logs_in_with_a_token(cli: Cli, login: tuple[str, str], tmp_path: Path, mechanism: str) -> None:
+    made = cli("tokens", "create", "--json", *login).json
+    file = tmp_path / "token.properties"
+    file.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\nsasl.jaas.config={SCRAM_MODULE} required "
+        f'username="{made["token_id"]}" password="{made["hmac"]}" tokenauth="true";\n'
+    )
+    by_token = ("--command-config", str(file))
+    assert cli("quotas", "list", "--json", *by_token).json == []
+    complaint = cli("tokens", "list", *by_token).complaint
+    assert complaint == "Cannot list the tokens: this needs a login with SASL or a client certificate, and not with a token."
+    refused = cli("produce", "t", *by_token, stdin=b"x\n").complaint
+    assert refused == "librdkafka cannot log in with a delegation token (tokenauth), so this needs another login."
 
 
 def test_a_created_token_fits_a_narrow_terminal_except_for_its_hmac(cli: Cli, login: tuple[str, str]) -> None:

@@ -11,8 +11,6 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 
 from barnabas.cli.cluster.admin_request import ask
-from barnabas.cli.groups.offsets import Partition
-from barnabas.cli.transactions.requests import DescribedTransaction, Producer as KnownProducer, hanging, long_open
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
 from barnabas.testing import EmbeddedBroker
@@ -22,7 +20,6 @@ from tests.cli.running import Cli
 from tests.waiting import PATIENCE_SECONDS, until
 
 LAST_PRODUCE_WITHOUT_IMPLICIT_PARTITIONS = 11
-ORDERS = Partition("orders", 0)
 
 
 @pytest.fixture
@@ -104,14 +101,14 @@ def careless() -> Iterator[EmbeddedBroker]:
 def leave_hanging(broker: EmbeddedBroker, topic: str) -> int:
     """Write a record of a transaction that no coordinator knows. Returns the producer id."""
     producer_id: int = ask(
-        broker.bootstrap, {}, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), seconds_max=10
+        broker.bootstrap, {}, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), seconds_max=PATIENCE_SECONDS
     ).producer_id
     batch = build_batch(
         [Record(0, time.time_ns() // 1_000_000, None, b"x")], producer_id=producer_id, producer_epoch=0, base_sequence=0, transactional=True
     )
     data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=bytes(batch))])
     request = ProduceRequest(transactional_id="lost", acks=-1, timeout_ms=1000, topic_data=[data])
-    response = ask(broker.bootstrap, {}, request, seconds_max=10, version_max=LAST_PRODUCE_WITHOUT_IMPLICIT_PARTITIONS)
+    response = ask(broker.bootstrap, {}, request, seconds_max=PATIENCE_SECONDS, version_max=LAST_PRODUCE_WITHOUT_IMPLICIT_PARTITIONS)
     assert response.responses[0].partition_responses[0].error_code == 0
     return producer_id
 
@@ -152,23 +149,3 @@ def test_contradicting_options_never_reach_the_broker() -> None:
     nowhere = Cli("127.0.0.1:1")
     assert "--topic" in nowhere("transactions", "find-hanging", "--partition", 1).complaint
     assert "'sleepy'" in nowhere("transactions", "list", "--state", "sleepy").complaint
-
-
-def opened(producer_id: int, *, last_timestamp: int = 0, start_offset: int | None = 0) -> KnownProducer:
-    return KnownProducer(ORDERS, producer_id, 0, None, 0, last_timestamp, start_offset)
-
-
-def described(producer_id: int, *partitions: Partition) -> DescribedTransaction:
-    return DescribedTransaction("tx", 1, producer_id, 0, "Ongoing", 60_000, 0, partitions)
-
-
-def test_a_transaction_hangs_when_its_coordinator_does_not_know_it_or_its_partition() -> None:
-    assert hanging([opened(5)], {}, {}) == [opened(5)]
-    assert hanging([opened(5)], {5: "tx"}, {"tx": None}) == [opened(5)]
-    assert hanging([opened(5)], {5: "tx"}, {"tx": described(5, Partition("orders", 1))}) == [opened(5)]
-    assert hanging([opened(5)], {5: "tx"}, {"tx": described(5, ORDERS)}) == []
-
-
-def test_only_transactions_older_than_any_allowed_timeout_are_suspected() -> None:
-    young, old, closed = opened(1, last_timestamp=950), opened(2, last_timestamp=100), opened(3, last_timestamp=100, start_offset=None)
-    assert long_open([young, old, closed], now_ms=1000, age_ms_min=100) == [old]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.model.ids import Uuid
+from barnabas.model.ids import ZERO_UUID, Uuid
 from barnabas.wire.messages import alter_configs, incremental_alter_configs
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
 from barnabas.wire.messages.alter_partition_reassignments import (
@@ -24,11 +24,14 @@ from barnabas.wire.messages.describe_log_dirs import DescribableLogDirTopic, Des
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
 from barnabas.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from barnabas.wire.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from barnabas.wire.messages.list_config_resources import ListConfigResourcesRequest
 from barnabas.wire.messages.list_partition_reassignments import ListPartitionReassignmentsRequest, ListPartitionReassignmentsTopics
+from barnabas.wire.messages.push_telemetry import PushTelemetryRequest
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest
 from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from tests.acl_creation import acl_creation
 from tests.conformance.authorization.case import GROUPS, OPEN, TOPICS, Case, Question
 from tests.conformance.authorization.sides import Side
 
@@ -101,16 +104,7 @@ def create_acls(side: Side, version: int) -> CreateAclsRequest:
     """Rules that are invalid each in its own way; a valid one would change later cases."""
 
     def rule(**fields: Any) -> AclCreation:
-        good: dict[str, Any] = {
-            "resource_type": 2,
-            "resource_name": "x",
-            "resource_pattern_type": 3,
-            "principal": f"User:{NOBODY}",
-            "host": "*",
-            "operation": 3,
-            "permission_type": 3,
-        }
-        return AclCreation(**good | fields)
+        return acl_creation(**{"principal": f"User:{NOBODY}"} | fields)
 
     return CreateAclsRequest(
         creations=[
@@ -171,6 +165,19 @@ CASES = [
         ApiVersionsRequest,
         lambda side, version: ApiVersionsRequest(
             **({"client_software_name": "test", "client_software_version": "1"} if version >= 3 else {})
+        ),
+    ),
+    Case(
+        "GetTelemetrySubscriptions",
+        GetTelemetrySubscriptionsRequest,
+        lambda side, version: GetTelemetrySubscriptionsRequest(client_instance_id=ZERO_UUID),
+        differ={"subscription_id": "made from the random id of the client"},
+    ),
+    Case(
+        "PushTelemetry",
+        PushTelemetryRequest,
+        lambda side, version: PushTelemetryRequest(
+            client_instance_id=Uuid(b"one of a client."), subscription_id=0, terminating=False, compression_type=0, metrics=b""
         ),
     ),
     Case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from barnabas.coordinators.share.persister import SharePartitionKey
 from barnabas.model.errors import ErrorCode
 from barnabas.security.acls.acl import Operation, PatternType, Permission, ResourceType
 from barnabas.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
@@ -15,9 +16,16 @@ from barnabas.wire.messages.describe_user_scram_credentials import DescribeUserS
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from barnabas.wire.messages.read_share_group_state_summary import (
+    PartitionData,
+    ReadShareGroupStateSummaryRequest,
+    ReadStateSummaryData,
+)
 from tests.conformance.authorization.case import GROUP, HIDDEN, HIDDEN_GROUP, HIDDEN_TXN, OPEN, OWNER, TXN
 from tests.conformance.authorization.rules import Users
+from tests.conformance.authorization.share_group_cases import prepare_share_groups
 from tests.conformance.authorization.sides import Side
+from tests.conformance.authorization.streams_cases import prepare_streams
 
 ONGOING, CONSUMERS, SCRAM_USER = "ongoing", "consumers", "scram"
 
@@ -30,9 +38,12 @@ def prepare(side: Side, users: Users) -> None:
     for kind in (0, 1):
         asked = FindCoordinatorRequest(key_type=kind, coordinator_keys=["anybody"])
         side.until(asked, 6, lambda answer: answer.coordinators[0].error_code == ErrorCode.NONE)
+    create_share_coordinator(side)
+    prepare_share_groups(side)
     for group in (GROUP, HIDDEN_GROUP):
         commit(side, group)
     consume(side)
+    prepare_streams(side)
     set_password(side)
     create_token(side)
     for transactional_id in (TXN, HIDDEN_TXN, ONGOING):
@@ -56,6 +67,17 @@ def create_rules(side: Side, users: Users) -> None:
         permission_type=Permission.ANY,
     )
     side.until(everything, 3, lambda answer: sum(len(each.acls) for each in answer.resources) == len(creations))
+
+
+def create_share_coordinator(side: Side) -> None:
+    """The shards are loaded a moment after the internal topic is created."""
+    topic_id = side.topic_id(OPEN)
+    asked = FindCoordinatorRequest(key_type=2, coordinator_keys=[SharePartitionKey(GROUP, topic_id, 0).coordinator_key])
+    side.until(asked, 6, lambda answer: answer.coordinators[0].error_code == ErrorCode.NONE)
+    partitions = [PartitionData(partition=index, leader_epoch=0) for index in (1, 7)]
+    summary = ReadShareGroupStateSummaryRequest(group_id=GROUP, topics=[ReadStateSummaryData(topic_id=topic_id, partitions=partitions)])
+    decided = {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    side.until(summary, 1, lambda answer: {each.error_code for each in answer.results[0].partitions} == decided)
 
 
 def commit(side: Side, group: str) -> None:

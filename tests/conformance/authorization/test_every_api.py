@@ -17,6 +17,10 @@ from tests.conformance.authorization import (
     cluster_cases,
     controller_cases,
     group_cases,
+    share_cases,
+    share_group_cases,
+    share_state_cases,
+    streams_cases,
     token_and_quota_cases,
     topic_cases,
     transaction_cases,
@@ -32,7 +36,11 @@ from tests.waiting import until
 CASES = (
     topic_cases.CASES
     + group_cases.CASES
+    + share_cases.CASES
+    + share_group_cases.CASES
+    + streams_cases.CASES
     + transaction_cases.CASES
+    + share_state_cases.CASES
     + cluster_cases.CASES
     + token_and_quota_cases.CASES
     + controller_cases.CASES
@@ -51,6 +59,9 @@ _AT_BROKERS = {
     ApiKey.RENEW_DELEGATION_TOKEN,
     ApiKey.EXPIRE_DELEGATION_TOKEN,
     ApiKey.ALTER_CLIENT_QUOTAS,
+    # Kafka's controllers announce these and never answer them.
+    ApiKey.DESCRIBE_DELEGATION_TOKEN,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
 }
 QUESTIONS = {f"{case.name}: {name}": (case, rules) for case in CASES for name, rules in rules_of(case).items()}
 USERS = Users()

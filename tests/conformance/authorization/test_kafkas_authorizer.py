@@ -16,7 +16,7 @@ from barnabas.security.acls.acl import Acl, Operation, PatternType, Permission, 
 from barnabas.security.acls.acl_filter import AclFilter
 from barnabas.security.acls.authorizer import Authorizer
 from barnabas.security.principal import Principal
-from peers.apache_kafka import java
+from peers.apache_kafka import java_program
 
 WORLDS = 400
 # Few letters, so that names are often equal or prefixes of each other; one takes two characters in
@@ -89,7 +89,7 @@ class Oracle:
 @pytest.fixture(scope="module")
 def oracle() -> Iterator[Oracle]:
     program = Path(__file__).with_name("AuthorizerOracle.java")
-    with subprocess.Popen(java(str(program)), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(java_program(program), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         yield Oracle(process)
         assert process.stdin is not None
         process.stdin.close()

@@ -133,16 +133,16 @@ def create_fresh(side: Side, version: int) -> CreateTopicsRequest:
 
 
 def delete_topics(side: Side, version: int) -> DeleteTopicsRequest:
-    """A topic that exists and one that does not. Two rules about a prefix are not enough for
-    HIDDEN."""
-    names = [side.create(side.fresh()), side.fresh(), HIDDEN, ABSENT]
+    """A topic that exists and one that does not. Two rules about a prefix are not enough for the
+    guarded one, but a rule about the cluster is, so it cannot be HIDDEN, which other cases need."""
+    names = [side.create(side.fresh()), side.fresh(), side.create(side.fresh("guarded")), ABSENT]
     if version < 6:
         return DeleteTopicsRequest(topic_names=names, timeout_ms=10_000)
     return DeleteTopicsRequest(topics=[DeleteTopicState(name=each) for each in names], timeout_ms=10_000)
 
 
 def delete_topics_by_id(side: Side, version: int) -> DeleteTopicsRequest:
-    ids = [side.topic_id(side.create(side.fresh())), side.topic_id(HIDDEN), side.topic_id(ABSENT)]
+    ids = [side.topic_id(side.create(side.fresh())), side.topic_id(side.create(side.fresh("guarded"))), side.topic_id(ABSENT)]
     return DeleteTopicsRequest(topics=[DeleteTopicState(name=None, topic_id=each) for each in ids], timeout_ms=10_000)
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from peers.apache_kafka import java
+from peers.apache_kafka import java_program
 
 
 class Ended(NamedTuple):
@@ -45,7 +45,7 @@ def kafka_tools(properties: Mapping[str, str] | None = None) -> Iterator[Tools]:
     """``properties`` are system properties of the JVM."""
     program = Path(__file__).with_name("ToolRunner.java")
     options = [f"-D{name}={value}" for name, value in (properties or {}).items()]
-    with subprocess.Popen(java(*options, str(program)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(java_program(program, options=options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Tools(process)
         finally:

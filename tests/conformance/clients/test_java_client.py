@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from peers.apache_kafka import java, why_missing
+from peers.apache_kafka import java_program, why_missing
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
@@ -23,7 +23,7 @@ CLAIMS = [
 
 @pytest.fixture(scope="module")
 def failures(bootstrap: str) -> dict[str, str | None]:
-    done = subprocess.run(java(str(PROGRAM), bootstrap), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    done = subprocess.run(java_program(PROGRAM, bootstrap), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {line["claim"]: line["failure"] for line in lines}

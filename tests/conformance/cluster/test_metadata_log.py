@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from peers.apache_kafka import java, why_missing
+from peers.apache_kafka import java_program, why_missing
 from peers.cluster import Cluster
 from tests.cluster.view import View
 from tests.conformance.clients.kafka_tools import Tools
@@ -54,6 +54,6 @@ def test_kafkas_metadata_shell_understands_our_log(cluster: Cluster, view: View)
 
 
 def shown(segment: Path) -> Any:
-    done = subprocess.run(java(str(SHELL), str(segment)), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    done = subprocess.run(java_program(SHELL, str(segment)), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)

@@ -21,7 +21,7 @@ from barnabas.controller.core.reassignments import planned
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.ids import NO_NODE, Uuid
 from barnabas.wire.metadata_records import PartitionChangeRecord
-from peers.apache_kafka import java, why_missing
+from peers.apache_kafka import java_program, why_missing
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
@@ -148,7 +148,7 @@ def test_every_change_equals_kafkas() -> None:
     steps = [step for seed in range(LIVES) for step in life(Random(seed))]
     program = Path(__file__).with_name("PartitionOracle.java")
     questions = json.dumps([question for question, _ in steps])
-    answered = subprocess.run(java(str(program)), input=questions, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
+    answered = subprocess.run(java_program(program), input=questions, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
     assert answered.returncode == 0, answered.stderr
     answers = json.loads(answered.stdout)
     assert len(answers) == len(steps)

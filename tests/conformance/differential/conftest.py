@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +11,9 @@ from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
 from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
-from peers.apache_kafka import why_missing
-from tests.conformance.differential import group_offsets
+from peers.apache_kafka import free_port, why_missing
+from peers.jvm import compiled
+from tests.conformance.differential import group_offsets, share_states
 from tests.conformance.differential.log_requests import BATCHES
 from tests.conformance.differential.offset_requests import GROUPS, TRANSACTIONS, await_success, committed
 from tests.conformance.differential.pair import Pair, kafka_and_barnabas
@@ -36,6 +38,20 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 
 @pytest.fixture(scope="session")
+def receiving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """Brokers that have a place for the metrics of clients: an exporter in Kafka, the metrics page
+    in Barnabas. Their quorums are dynamic, so that the feature kraft.version is finalized."""
+    with kafka_and_barnabas(
+        tmp_path_factory.mktemp("receiving"),
+        of_kafka={"metric.reporters": "TelemetryExporter", "telemetry.max.bytes": "20000"},
+        of_barnabas={"barnabas.prometheus.listener": f"127.0.0.1:{free_port()}", "telemetry.max.bytes": "20000"},
+        dynamic_quorum=True,
+        classes=compiled(Path(__file__).with_name("TelemetryExporter.java")),
+    ) as both:
+        yield both
+
+
+@pytest.fixture(scope="session")
 def coordinators(pair: Pair) -> None:
     """The internal topics are created at the first question for a coordinator, and their shards are
     loaded a moment later."""
@@ -56,6 +72,19 @@ def scene(pair: Pair, coordinators: None) -> Iterator[Scene]:
     """A script in the newest versions."""
     with Scene(pair) as scene:
         yield scene
+
+
+@pytest.fixture(scope="session")
+def share_coordinator(pair: Pair) -> None:
+    """A topic, and the internal topic for its share partitions, whose shards are loaded a moment
+    after it is created."""
+    pair.create(share_states.TOPIC, share_states.PARTITIONS)
+    with Scene(pair) as scene:
+        asked = FindCoordinatorRequest(key_type=2, coordinator_keys=["anybody:AAAAAAAAAAAAAAAAAAAAAQ:0"])
+        scene.until(asked, lambda answer: answer.coordinators[0].error_code == ErrorCode.NONE)
+        for number in range(400):
+            summary = share_states.summary(f"group {number}", *range(share_states.PARTITIONS))
+            scene.until(summary, lambda answer: not any(each.error_code for each in answer.results[0].partitions))
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from barnabas.api.broker_apis import BROKER_HANDLERS
-from barnabas.controller.core.features import SUPPORTED_FEATURES
+from barnabas.config.later_keys import LATER_KEYS
+from barnabas.metadata.features import METADATA_VERSION
 from barnabas.model.ids import ZERO_UUID
 
 
@@ -66,20 +66,16 @@ def by(*names: str) -> Callable[[Any], Any]:
     return keyed
 
 
-def of_ours(value: Any) -> Any:
-    """Of all APIs of Kafka, those that we serve."""
-    return [each for each in value if each["api_key"] in BROKER_HANDLERS]
-
-
-def highest_of_ours(value: Any) -> Any:
-    return sorted((each["name"], each["max_version"]) for each in value if each["name"] in SUPPORTED_FEATURES)
+def features(value: Any) -> Any:
+    """Kafka can still write the records of metadata versions since 7, and we those of 4.3."""
+    return by("name")([each | {"min_version": None} if each["name"] == METADATA_VERSION else each for each in value])
 
 
 # The addresses and directories of a node; the default of the last one comes out of a Java hash map.
 OF_THE_INSTALLATION = {"log.dirs", "listeners", "advertised.listeners", "controller.quorum.voters", "listener.security.protocol.map"}
 # Kafka's authorizer reads them straight from the file, so Kafka does not list them; the last one
 # names a store, where Kafka names a class.
-NOT_LISTED_BY_KAFKA = {"super.users", "allow.everyone.if.no.acl.found", "remote.log.storage.url"}
+NOT_LISTED_BY_KAFKA = {"super.users", "allow.everyone.if.no.acl.found", "remote.log.storage.url"} | LATER_KEYS
 
 
 def settings(value: Any) -> Any:
@@ -93,6 +89,12 @@ def settings(value: Any) -> Any:
         elif each["name"] not in NOT_LISTED_BY_KAFKA and not each["name"].startswith("barnabas."):
             found.append(each)
     return by("name")(found)
+
+
+def known_to_kafka(value: Any) -> Any:
+    if value is None:
+        return None
+    return [each for each in value if each["name"] not in LATER_KEYS and not each["name"].startswith("barnabas.")]
 
 
 def outcomes(value: Any) -> Any:
@@ -127,6 +129,18 @@ def of_quotas(value: Any) -> Any:
     return found
 
 
+def of_endpoints(value: Any) -> Any:
+    if value is None:
+        return None
+
+    def partitions(each: Any, kind: str) -> Any:
+        return sorted((one["topic"], sorted(one["partitions"])) for one in each[kind])
+
+    kinds = ("active_partitions", "standby_partitions")
+    sorted_inside = [each | {kind: partitions(each, kind) for kind in kinds} for each in value]
+    return sorted(sorted_inside, key=lambda each: (each["user_endpoint"]["host"], each["user_endpoint"]["port"]))
+
+
 of_resources = by("resource_type", "resource_name")
 
 INTENDED = (
@@ -136,10 +150,10 @@ INTENDED = (
     Rule("*", "*error_message", presence, "the sentences are ours; where there is one, and where there is none, is Kafka's"),
     Rule("*", "*topic_id", zero_or_not, "topic ids are random"),
     Rule("*", "*.port", ignored, "two nodes on one machine listen on different ports"),
-    Rule("ApiVersions", "api_keys", of_ours, "some APIs are still to come; what we serve, we serve in Kafka's versions"),
-    Rule("ApiVersions", "supported_features", highest_of_ours, "we write records of 4.3 only, and have fewer features so far"),
+    Rule("ApiVersions", "supported_features", features, "Kafka answers in the order of a hash map; see features()"),
     Rule("ApiVersions", "finalized_features", by("name"), "Kafka answers in the order of a hash map"),
     Rule("ApiVersions", "finalized_features_epoch", known_or_not, "an offset of the metadata log"),
+    Rule("CreateTopics", "topics[].configs", known_to_kafka, "settings of Kafka 4.4"),
     Rule("DeleteRecords", "topics", by("name"), "Kafka answers in the order of a hash map"),
     Rule("DeleteRecords", "topics[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
     Rule("DescribeConfigs", "results[].configs[].documentation", presence, "the sentences are ours"),
@@ -185,11 +199,35 @@ INTENDED = (
     Rule("WriteTxnMarkers", "markers[].topics[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
     Rule("ConsumerGroupHeartbeat", "assignment.topic_partitions", by("topic_id"), "Kafka answers in the order of a hash map"),
     Rule("ConsumerGroupHeartbeat", "*.partitions", sorted, "Kafka answers in the order of a hash set"),
+    Rule("ShareGroupHeartbeat", "assignment.topic_partitions", by("topic_id"), "Kafka answers in the order of a hash map"),
+    Rule("ShareGroupHeartbeat", "*.partitions", sorted, "Kafka answers in the order of a hash set"),
+    Rule("ShareGroupDescribe", "groups", by("group_id"), "Kafka answers in the order in which its threads get to it"),
+    Rule("ShareGroupDescribe", "groups[].members", by("member_id"), "Kafka answers in the order of a hash map"),
+    Rule("ShareGroupDescribe", "*.subscribed_topic_names", sorted, "Kafka answers in the order of a hash set"),
+    Rule("ShareGroupDescribe", "*.topic_partitions", by("topic_name"), "Kafka answers in the order of a hash map"),
+    Rule("ShareGroupDescribe", "*.partitions", sorted, "Kafka answers in the order of a hash set"),
+    Rule("DescribeShareGroupOffsets", "groups[].topics", by("topic_name"), "Kafka answers in the order of a hash map"),
+    Rule("DescribeShareGroupOffsets", "groups[].topics[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
+    Rule("AlterShareGroupOffsets", "responses", by("topic_name"), "Kafka answers in the order of a hash map"),
+    Rule("AlterShareGroupOffsets", "responses[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
+    Rule("DeleteShareGroupOffsets", "responses", by("topic_name"), "Kafka answers in the order of a hash map"),
     Rule("ConsumerGroupDescribe", "groups", by("group_id"), "Kafka answers in the order in which its threads get to it"),
     Rule("ConsumerGroupDescribe", "groups[].members", by("member_id"), "Kafka answers in the order of a hash map"),
     Rule("ConsumerGroupDescribe", "*.subscribed_topic_names", sorted, "Kafka answers in the order of a hash set"),
     Rule("ConsumerGroupDescribe", "*.topic_partitions", by("topic_name"), "Kafka answers in the order of a hash map"),
     Rule("ConsumerGroupDescribe", "*.partitions", sorted, "Kafka answers in the order of a hash set"),
+    Rule("GetTelemetrySubscriptions", "client_instance_id", zero_or_not, "ids are random, unless the client sends one"),
+    Rule("StreamsGroupHeartbeat", "active_tasks", by("subtopology_id"), "Kafka answers in the order of a hash map"),
+    Rule("StreamsGroupHeartbeat", "standby_tasks", by("subtopology_id"), "Kafka answers in the order of a hash map"),
+    Rule("StreamsGroupHeartbeat", "partitions_by_user_endpoint", of_endpoints, "Kafka answers in the order of hash maps"),
+    Rule("StreamsGroupDescribe", "groups", by("group_id"), "Kafka answers in the order in which its threads get to it"),
+    Rule("StreamsGroupDescribe", "groups[].members", by("member_id"), "Kafka answers in the order of a hash map"),
+    Rule("StreamsGroupDescribe", "*.topic_configs", by("key"), "Kafka answers in the order of a hash map"),
+    Rule("StreamsGroupDescribe", "*.client_tags", by("key"), "Kafka answers in the order of a hash map"),
+    Rule("ShareFetch", "responses", of_topics, "Kafka answers in the order of a hash map"),
+    Rule("ShareFetch", "responses[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
+    Rule("ShareAcknowledge", "responses", of_topics, "Kafka answers in the order of a hash map"),
+    Rule("ShareAcknowledge", "responses[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
     Rule("ListConfigResources", "config_resources", of_resources, "Kafka answers in the order of a hash set"),
     Rule("Metadata", "topics", by("name"), "Kafka answers in the order of a hash set"),
 )

@@ -13,11 +13,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from barnabas.controller.core.features import SUPPORTED_FEATURES
-from barnabas.env.entropy import SystemEntropy
-from barnabas.env.real_disk import RealDisk
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import NodeId, Uuid
-from barnabas.node.format import format_directories
+from barnabas.model.ids import Uuid
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.apis import ApiKey, stable_versions
 from barnabas.wire.compiler import FieldNotInVersion, encode
@@ -27,6 +24,7 @@ from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, Partit
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from peers.apache_kafka import CLUSTER_ID, apache_kafka, free_port, run_tool, server_properties, write_properties
+from tests.cli.running import Cli
 from tests.conformance.differential.comparison import Deviation, described, deviations, plain
 from tests.conformance.differential.raw_client import RawClient
 from tests.waiting import until
@@ -40,10 +38,17 @@ SETTINGS = {
     "num.partitions": "2",
     # Kafka collects changes of a group for a second; here each is answered at once.
     "group.consumer.assignment.interval.ms": "0",
+    "group.share.assignment.interval.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
     # On a machine that is busy with other tests a broker may be silent for long, and would lose its
     # partitions.
     "broker.session.timeout.ms": "60000",
 }
+
+
+# The only voter needs no address to find the others.
+_DYNAMIC_QUORUM = {"controller.quorum.voters": "", "controller.quorum.bootstrap.servers": "127.0.0.1:1"}
 
 
 class Peer:
@@ -160,22 +165,36 @@ def _made(question: Question, peer: Peer, version: int) -> Any:
 
 
 @contextmanager
-def kafka_and_barnabas(directory: Path) -> Iterator[Pair]:
+def kafka_and_barnabas(
+    directory: Path,
+    *,
+    of_kafka: Mapping[str, str] | None = None,
+    of_barnabas: Mapping[str, str] | None = None,
+    classes: Path | None = None,
+    dynamic_quorum: bool = False,
+) -> Iterator[Pair]:
+    """``classes`` are those of Kafka's plugins. A setting for one side is for something that the
+    other side does not have. Quorums are of static voters, or dynamic ones of one voter each."""
+    common = {**SETTINGS, **(_DYNAMIC_QUORUM if dynamic_quorum else {})}
+    options = ["--standalone"] if dynamic_quorum else []
     with ExitStack() as stack:
         theirs = directory / "kafka"
         properties = directory / "format.properties"
-        write_properties(properties, server_properties(theirs, free_port(), free_port(), SETTINGS))
+        write_properties(properties, server_properties(theirs, free_port(), free_port(), common))
         levels = [part for name, level in feature_levels() for part in ("--feature", f"{name}={level}")]
-        run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties), *levels)
-        bootstrap, process = stack.enter_context(apache_kafka(theirs, extra=SETTINGS, format_storage=False))
+        run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties), *levels, *options)
+        bootstrap, process = stack.enter_context(
+            apache_kafka(theirs, extra={**common, **(of_kafka or {})}, format_storage=False, classes=classes)
+        )
         # No test looks at its files any more, so it need not stop cleanly, which takes seconds.
         stack.callback(process.kill)
         kafka = Peer("Kafka", bootstrap, theirs)
         stack.callback(kafka.close)
 
         ours = directory / "barnabas"
-        format_directories(RealDisk(), [str(ours)], cluster_id=CLUSTER_ID, node_id=NodeId(1), entropy=SystemEntropy(), now_ms=0)
-        settings = server_properties(ours, free_port(), free_port(), SETTINGS)
+        settings = server_properties(ours, free_port(), free_port(), {**common, **(of_barnabas or {})})
+        write_properties(properties, settings)
+        Cli()("storage", "format", "--cluster-id", CLUSTER_ID, "--config", properties, *options)
         node = stack.enter_context(EmbeddedBroker(data_dir=ours, config=settings))
         barnabas = Peer("Barnabas", node.bootstrap, ours)
         stack.callback(barnabas.close)

@@ -290,6 +290,19 @@ def test_consumer_group_heartbeat_keeps_the_partitions_of_a_static_member(scene:
     shown(scene, group)
 
 
+@pytest.mark.parametrize("version", [3, 5])
+def test_consumer_group_heartbeat_members_are_removed_by_leave_group(scene: Scene, version: int) -> None:
+    """As an administrator does, by member id or by the id of the instance."""
+    group = at_start_epoch(scene, f"removed-848-{version}")
+    joins(scene, group, "a", FOUR)
+    joins(scene, group, "b", FOUR, instance_id="one")
+    joins(scene, group, "c", FOUR, instance_id="two")
+    for members in ([("stranger", None), ("a", None), ("a", None)], [("", "one")], [("b", "two")], [("c", "two")]):
+        scene.same(lambda _, members=members: leave(version, group, *members), version)
+        shown(scene, group)
+    beats(scene, group, "a", 1, expect=ErrorCode.UNKNOWN_MEMBER_ID)
+
+
 def test_consumer_group_heartbeat_subscribes_to_patterns(scene: Scene) -> None:
     group = at_start_epoch(scene, "patterns")
     asked = ConsumerGroupDescribeRequest(group_ids=[group], include_authorized_operations=False)

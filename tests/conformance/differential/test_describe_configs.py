@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from barnabas.wire.messages.list_config_resources import ListConfigResourcesRequest
@@ -93,3 +95,19 @@ def test_describe_configs_is_answered_by_controllers(pair: Pair) -> None:
     pair.same(describing((TOPIC, "at-controller"), (TOPIC, "missing")), to_controller=True)
     pair.same(describing((BROKER, "1"), keys=["num.partitions", "log.retention.ms"]), to_controller=True)
     pair.same(describing((BROKER, "")), to_controller=True)
+
+
+def subjects(documentation: str) -> set[str]:
+    """The beginnings of its longer words: "retain" and "retention" are about the same."""
+    return {word[:4] for word in re.findall(r"[a-z]{4,}", documentation.lower())}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(TOPIC, "documented"), (BROKER, "1"), (GROUP, "g"), (CLIENT_METRICS, "m")])
+def test_describe_configs_documents_every_setting_with_a_word_of_kafkas_documentation(pair: Pair, kind: int, name: str) -> None:
+    """The sentences are ours, and a user who knows Kafka's recognises the setting by them."""
+    if kind == TOPIC:
+        pair.create(name)
+    described = [pair.ask(peer, describing((kind, name), docs=True), 4).results[0].configs for peer in pair.peers]
+    kafka, barnabas = ({each.name: each.documentation for each in configs} for configs in described)
+    foreign = [key for key, text in kafka.items() if text and key in barnabas and not subjects(text) & subjects(barnabas[key])]
+    assert foreign == []

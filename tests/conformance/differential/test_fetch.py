@@ -135,6 +135,13 @@ def test_fetch_of_an_unknown_replica_is_refused(pair: Pair, topic: str) -> None:
     for replica in (1, 7):
         pair.same(fetch(part(0), replica=replica), [12])
 
+        def by_id(peer: Peer, version: int, replica: int = replica) -> FetchRequest:
+            request = fetch(part(0), name="", topic_id=peer.topic_id(topic))
+            request.replica_state = ReplicaState(replica_id=replica, replica_epoch=-1)
+            return request
+
+        pair.same(by_id, [15, 16, 17, 18])
+
 
 def test_fetch_finds_topics_by_id(pair: Pair, topic: str) -> None:
     def known(peer: Peer, version: int) -> FetchRequest:

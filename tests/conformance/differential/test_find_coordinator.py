@@ -27,3 +27,17 @@ def test_find_coordinator_takes_no_key_and_repeated_keys(pair: Pair, read: str) 
     pair.same(FindCoordinatorRequest(key="g"), [0])
     pair.same(FindCoordinatorRequest(coordinator_keys=[]), range(4, 7))
     pair.same(FindCoordinatorRequest(coordinator_keys=["g", "g", "h"]), range(4, 7))
+
+
+TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+SHARE_KEYS = (
+    *(f"g:{TOPIC_ID}:0", f"a:b:{TOPIC_ID}:7", f"g:{TOPIC_ID}==:0", f"g:{TOPIC_ID}:-1", f"g:{TOPIC_ID}:+1:::"),
+    *("g", "", ":", "g:topic:0", f"g:{TOPIC_ID}:x", f":{TOPIC_ID}:0", f" :{TOPIC_ID}:0"),
+)
+
+
+@pytest.mark.usefixtures("share_coordinator")
+def test_find_coordinator_of_a_share_partition_needs_a_whole_key(pair: Pair) -> None:
+    pair.same(FindCoordinatorRequest(key_type=SHARE_STATE, coordinator_keys=list(SHARE_KEYS)), range(4, 7))
+    for key in SHARE_KEYS:
+        pair.same(FindCoordinatorRequest(key_type=SHARE_STATE, key=key), range(1, 4))

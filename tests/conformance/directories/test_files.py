@@ -12,9 +12,10 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from barnabas.testing import EmbeddedBroker
-from peers.apache_kafka import free_port, java, server_properties, why_missing, write_properties
+from peers.apache_kafka import free_port, java_program, server_properties, why_missing, write_properties
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
 from tests.conformance.directories.test_journeys import SETTINGS, await_new_snapshot, snapshots
 from tests.conformance.directories.world import TOPIC, TOPICS, World
@@ -105,6 +106,35 @@ def test_dump_log_finds_every_index_consistent(tools: Tools, data: Path) -> None
         dumped(tools, of_topics(data, suffix))
 
 
+def test_dump_log_passes_the_indexes_of_active_segments(tools: Tools, tmp_path: Path) -> None:
+    """Kafka preallocates them, so to its tool they are never empty while it runs."""
+
+    def passed(topic: str) -> None:
+        indexes = [tmp_path / f"{topic}-0" / f"{0:020d}{suffix}" for suffix in (".index", ".timeindex")]
+        assert dumped(tools, indexes, "--index-sanity-check").count("passed sanity check.") == 2
+        dumped(tools, indexes, "--verify-index-only")
+
+    def produce(bootstrap: str, topic: str, count: int) -> None:
+        producer = Producer({"bootstrap.servers": bootstrap, "batch.num.messages": 1})
+        for number in range(count):
+            producer.produce(topic, b"%d " % number * 100)
+        assert producer.flush(PATIENCE_SECONDS) == 0
+
+    with EmbeddedBroker(process=True, data_dir=tmp_path, config=SETTINGS) as node:
+        for topic, count in (("one-record", 1), ("two-entries", 60)):
+            produce(node.bootstrap, topic, count)
+            passed(topic)
+        node.stop()
+        node.start()
+        produce(node.bootstrap, "one-record", 1)
+        passed("one-record")
+        node.kill()
+        passed("one-record")
+        node.start()
+        passed("one-record")
+        passed("two-entries")
+
+
 def test_dump_log_reads_every_producer_snapshot(tools: Tools, data: Path) -> None:
     found = [path for path in data.glob("*/*.snapshot") if path.stat().st_size > 0]
     printed = dumped(tools, sorted(found))
@@ -145,7 +175,7 @@ def test_dump_log_decodes_metadata_snapshots_and_the_bootstrap_records(tools: To
 def test_the_reader_of_the_metadata_shell_sees_the_same_cluster(data: Path) -> None:
     newest = sorted((data / "__cluster_metadata-0").glob("*.checkpoint"))[-1]
     program = Path(__file__).with_name("SnapshotShell.java")
-    done = subprocess.run(java(str(program), str(newest)), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    done = subprocess.run(java_program(program, str(newest)), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert seen["metadata.version"] == "4.3-IV0"

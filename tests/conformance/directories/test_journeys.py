@@ -32,6 +32,13 @@ SETTINGS = {
     # Members that send no heartbeats must not expire during the test.
     "group.consumer.max.session.timeout.ms": "300000",
     "group.consumer.session.timeout.ms": "300000",
+    "group.streams.max.session.timeout.ms": "300000",
+    "group.streams.session.timeout.ms": "300000",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
+    "group.share.max.session.timeout.ms": "300000",
+    "group.share.session.timeout.ms": "300000",
+    "group.share.assignment.interval.ms": "0",
 }
 STOP, KILL = "stop", "kill"
 

@@ -19,7 +19,7 @@ from barnabas.model.errors import KafkaError
 from barnabas.security.quotas.client_quotas import MUTATIONS, PRODUCED, ClientQuotas
 from barnabas.security.quotas.quota_table import Entity
 from barnabas.security.quotas.windowed_rate import Windows
-from peers.apache_kafka import java, why_missing
+from peers.apache_kafka import java_program, why_missing
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
@@ -93,7 +93,7 @@ def test_every_client_waits_as_long_as_with_kafka() -> None:
     histories = [history(Random(seed), tokens=seed % 3 == 0) for seed in range(HISTORIES)]
     program = Path(__file__).with_name("QuotaOracle.java")
     answered = subprocess.run(
-        java(str(program)), input=json.dumps(histories), capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS
+        java_program(program), input=json.dumps(histories), capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS
     )
     assert answered.returncode == 0, answered.stderr
     theirs = json.loads(answered.stdout)

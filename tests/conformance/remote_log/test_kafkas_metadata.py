@@ -34,7 +34,7 @@ from barnabas.wire.remote_log_records import (
     decode_remote_log_record,
     encode_remote_log_record,
 )
-from peers.apache_kafka import java, why_missing
+from peers.apache_kafka import java_program, why_missing
 from tests.unit.tiered.made import random_events, segment
 from tests.waiting import PATIENCE_SECONDS
 
@@ -152,7 +152,9 @@ def answers() -> dict[str, list[Any]]:
     }
     flat = [each for questions in asked.values() for each in questions]
     program = Path(__file__).with_name("RemoteLogOracle.java")
-    done = subprocess.run(java(str(program)), input=json.dumps(flat), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    done = subprocess.run(
+        java_program(program), input=json.dumps(flat), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     rest = iter(json.loads(done.stdout))
     return {what: [next(rest) for _ in questions] for what, questions in asked.items()}

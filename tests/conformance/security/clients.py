@@ -17,12 +17,10 @@ from kafka.net.sasl.oauth import AbstractTokenProvider as KafkaPythonTokenProvid
 
 from peers.kerberos import SERVICE
 from tests.conformance.clients.kafka_tools import Tools
-from tests.conformance.security.nodes import PASSWORD, USER, SecureNode, kerberos_jaas
-from tests.scenarios.security.identity_provider import CLIENT_ID, CLIENT_SECRET
+from tests.conformance.security.nodes import PASSWORD, USER, SecureNode, java_properties
 from tests.waiting import PATIENCE_SECONDS
 
 RoundTrip = Callable[[SecureNode, str, str, bytes], bytes | None]
-_OAUTH = "org.apache.kafka.common.security.oauthbearer"
 
 
 def librdkafka(node: SecureNode, mechanism: str, topic: str, value: bytes) -> bytes | None:
@@ -122,29 +120,6 @@ def aiokafka(node: SecureNode, mechanism: str, topic: str, value: bytes) -> byte
             await consumer.stop()
 
     return asyncio.run(asyncio.wait_for(run(), 2 * PATIENCE_SECONDS))
-
-
-def java_properties(node: SecureNode, mechanism: str) -> dict[str, str]:
-    properties = {
-        "security.protocol": node.protocol,
-        "sasl.mechanism": mechanism,
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": str(node.trusted),
-    }
-    if mechanism == "GSSAPI":
-        assert node.keytab is not None
-        properties |= {"sasl.jaas.config": kerberos_jaas(node.keytab, USER), "sasl.kerberos.service.name": SERVICE}
-    elif mechanism == "OAUTHBEARER":
-        properties |= {
-            "sasl.jaas.config": f'{_OAUTH}.OAuthBearerLoginModule required clientId="{CLIENT_ID}" clientSecret="{CLIENT_SECRET}";',
-            "sasl.login.callback.handler.class": f"{_OAUTH}.OAuthBearerLoginCallbackHandler",
-            "sasl.oauthbearer.token.endpoint.url": node.provider.token_url,
-        }
-    else:
-        package = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
-        module = f"org.apache.kafka.common.security.{package}"
-        properties["sasl.jaas.config"] = f'{module} required username="{USER}" password="{PASSWORD}";'
-    return properties
 
 
 def java(tools: Tools, directory: Path) -> RoundTrip:

@@ -16,7 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from barnabas.testing import EmbeddedBroker
 from peers.kerberos import REALM, SERVICE, Realm
-from tests.scenarios.security.identity_provider import IdentityProvider, bearer_settings
+from tests.scenarios.security.identity_provider import CLIENT_ID, CLIENT_SECRET, IdentityProvider, bearer_settings
 from tests.waiting import PATIENCE_SECONDS
 
 USER, PASSWORD = "alice", "wonder"
@@ -24,6 +24,7 @@ PROTOCOLS = ("SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 # Java clients ask Kerberos for the name that an address resolves to.
 HOST = "localhost"
+_OAUTH = "org.apache.kafka.common.security.oauthbearer"
 
 
 @dataclass(frozen=True)
@@ -81,3 +82,27 @@ def kerberos_jaas(keytab: Path, principal: str) -> str:
         "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true "
         f'keyTab="{keytab}" principal="{principal}@{REALM}";'
     )
+
+
+def java_properties(node: SecureNode, mechanism: str) -> dict[str, str]:
+    """The file of a Java client."""
+    properties = {
+        "security.protocol": node.protocol,
+        "sasl.mechanism": mechanism,
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(node.trusted),
+    }
+    if mechanism == "GSSAPI":
+        assert node.keytab is not None
+        properties |= {"sasl.jaas.config": kerberos_jaas(node.keytab, USER), "sasl.kerberos.service.name": SERVICE}
+    elif mechanism == "OAUTHBEARER":
+        properties |= {
+            "sasl.jaas.config": f'{_OAUTH}.OAuthBearerLoginModule required clientId="{CLIENT_ID}" clientSecret="{CLIENT_SECRET}";',
+            "sasl.login.callback.handler.class": f"{_OAUTH}.OAuthBearerLoginCallbackHandler",
+            "sasl.oauthbearer.token.endpoint.url": node.provider.token_url,
+        }
+    else:
+        package = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+        module = f"org.apache.kafka.common.security.{package}"
+        properties["sasl.jaas.config"] = f'{module} required username="{USER}" password="{PASSWORD}";'
+    return properties

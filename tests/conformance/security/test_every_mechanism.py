@@ -8,12 +8,17 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaException, Producer
 
+from barnabas.client_settings.java_names import for_librdkafka
+from barnabas.direct_requests.broker_connection import BrokerConnection
+from barnabas.direct_requests.errors import RequestRefused
+from barnabas.wire.messages.describe_cluster import DescribeClusterRequest
 from peers.apache_kafka import why_missing as why_no_java
 from peers.kerberos import Realm, why_missing as why_no_kerberos
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
 from tests.conformance.security.clients import CLIENTS, java
-from tests.conformance.security.nodes import MECHANISMS, SecureNode
+from tests.conformance.security.nodes import MECHANISMS, SecureNode, java_properties
 from tests.scenarios.security.identity_provider import IdentityProvider
+from tests.waiting import PATIENCE_SECONDS
 
 
 def skip_what_is_missing(client: str, mechanism: str) -> None:
@@ -35,6 +40,32 @@ def test_a_record_goes_in_and_out(node: SecureNode, client: str, mechanism: str)
     topic = f"{client}-{mechanism}"
     value = topic.encode()
     assert CLIENTS[client](node, mechanism, topic, value) == value
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_request_of_our_own_logs_in_with_the_file_of_javas_client(node: SecureNode, mechanism: str) -> None:
+    skip_what_is_missing("our own", mechanism)
+    properties = for_librdkafka(java_properties(node, mechanism)).properties
+    with BrokerConnection(node.bootstrap, properties, seconds_max=PATIENCE_SECONDS) as connection:
+        assert connection.ask(DescribeClusterRequest(include_cluster_authorized_operations=False)).brokers
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "changed", "reason"),
+    [
+        ("PLAIN", {"sasl.password": "looking-glass"}, "refuses this client: Authentication failed"),
+        ("OAUTHBEARER", {"sasl.oauthbearer.client.secret": "wrong"}, "There is no token for the login: .* answered with status 401"),
+        ("OAUTHBEARER", {"sasl.oauthbearer.token.endpoint.url": "file:///etc/hostname"}, "must be a URL with http or https"),
+        ("GSSAPI", {"sasl.kerberos.principal": "mallory"}, "Kerberos gives no ticket for kafka@localhost"),
+        ("GSSAPI", {"sasl.kerberos.service.name": "elsewhere"}, "Kerberos gives no ticket for elsewhere@localhost"),
+    ],
+    ids=str,
+)
+def test_a_login_of_our_own_that_fails_is_a_sentence(node: SecureNode, mechanism: str, changed: dict[str, str], reason: str) -> None:
+    skip_what_is_missing("our own", mechanism)
+    properties = for_librdkafka(java_properties(node, mechanism)).properties | changed
+    with pytest.raises(RequestRefused, match=reason):
+        BrokerConnection(node.bootstrap, properties, seconds_max=PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="module")

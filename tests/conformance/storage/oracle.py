@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from barnabas.model.buffers import Buffer
-from peers.apache_kafka import java
+from peers.apache_kafka import java_program
 
 
 class LogOracle:
@@ -58,7 +58,7 @@ class LogOracle:
 @contextmanager
 def log_oracle() -> Iterator[LogOracle]:
     program = Path(__file__).with_name("LogOracle.java")
-    with subprocess.Popen(java(str(program)), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(java_program(program), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         yield LogOracle(process)
         assert process.stdin is not None
         process.stdin.close()

@@ -47,11 +47,7 @@ def barnabas(data: Path) -> Iterator[str]:
 def format_by_kafka(data: Path) -> None:
     properties = data.parent / "format.properties"
     write_properties(properties, server_properties(data, free_port(), free_port(), SETTINGS))
-    run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties), "--add-scram", FIRST, *LEVELS)
-
-
-# The features that Barnabas does not have yet.
-LEVELS = [part for name in ("share.version", "streams.version") for part in ("--feature", f"{name}=0")]
+    run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties), "--add-scram", FIRST)
 
 
 def format_by_barnabas(data: Path) -> None:

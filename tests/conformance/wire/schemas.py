@@ -62,6 +62,8 @@ def live_schemas() -> dict[str, Schema]:
 
 def _documents() -> Iterator[Any]:
     for jar in sorted(JARS.glob("kafka-*.jar")):
+        if jar.name.startswith("kafka-streams-"):
+            continue  # Its messages are between members of an application, and none of a broker.
         with zipfile.ZipFile(jar) as archive:
             for name in archive.namelist():
                 if name.endswith(".json") and name.startswith(_SCHEMA_FOLDERS):

@@ -24,7 +24,7 @@ from barnabas.wire.apis import ApiKey, messages as api_messages
 from barnabas.wire.compiler import decode, encode
 from barnabas.wire.declare import FieldType, declaration_of
 from barnabas.wire.headers import request_header_version, response_header_version
-from peers.apache_kafka import java, why_missing
+from peers.apache_kafka import java_program, why_missing
 from tests.conformance.wire.schemas import SchemaField, live_schemas
 from tests.unit.wire.declared import Versioned, bare, every_version, full, hollow, messages, struct_inside
 
@@ -52,7 +52,7 @@ class Oracle:
 @pytest.fixture(scope="session")
 def oracle() -> Iterator[Oracle]:
     program = Path(__file__).with_name("Oracle.java")
-    with subprocess.Popen(java(str(program)), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(java_program(program), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         yield Oracle(process)
         assert process.stdin is not None
         process.stdin.close()

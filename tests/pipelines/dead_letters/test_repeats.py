@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import Producer
 
+from barnabas.administration.dead_letter import Position, decode, encode, positions_topic_of
 from barnabas.pipelines import Pipeline
 from barnabas.pipelines.redrive import Selection, redrive
-from barnabas.pipelines.redriven_positions import Position, Positions, decode, encode, topic_of
+from barnabas.pipelines.redriven_positions import Positions
 from tests.pipelines.topics import Topics
 from tests.waiting import PATIENCE_SECONDS
 
@@ -73,7 +74,7 @@ def test_repeats_beyond_an_earlier_redrive_are_not_sent_either(topics: Topics) -
     assert sorted(filter(None, values(topics, payments))) == [b"value 1", b"value 2", b"value 3"]
     letter(topics, bad, payments, 1, timestamp=2000)
     assert redrive(topics.bootstrap, bad).total == 1, "another record has the offset, since the topic was deleted and made anew"
-    assert len(topics.read(topic_of(bad))) == 3, "one record for each transaction that sent something"
+    assert len(topics.read(positions_topic_of(bad))) == 3, "one record for each transaction that sent something"
 
 
 def test_a_letter_that_a_filter_skips_is_kept_once_and_sent_later(topics: Topics) -> None:

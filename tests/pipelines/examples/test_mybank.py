@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from barnabas.registry_client import RegistryClient
 from examples.mybank.bank import large_ones, thresholds, transactions
 from examples.mybank.database import Ledger, jdbc_url, open_ledger
-from examples.mybank.run import PIPELINES, prepare
-from examples.mybank.topics import ALERTS, THRESHOLDS, TRANSACTIONS
+from examples.mybank.run import PIPELINES, captured_transactions, prepare
+from examples.mybank.topics import ALERTS, THRESHOLDS
 from examples.stage import Stage
 from tests.pipelines.conftest import Broker
 from tests.pipelines.databases import database
 from tests.pipelines.examples.conftest import cleared_afterwards
+from tests.registry_process import RegistryProcess
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,9 +33,11 @@ DEMO_SECONDS_MAX = 900
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_alerts_are_the_payments_above_the_customers_limits(kind: str, spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+def test_alerts_are_the_payments_above_the_customers_limits(
+    kind: str, spark: SparkSession, broker: Broker, registry: RegistryProcess, tmp_path: Path
+) -> None:
     with ledger_of(kind, spark, tmp_path) as ledger, cleared_afterwards(broker.bootstrap):
-        stage = Stage(broker.bootstrap, tmp_path, spark, {"BANK_JDBC_URL": ledger.jdbc_url})
+        stage = Stage(broker.bootstrap, tmp_path, spark, {"BANK_JDBC_URL": ledger.jdbc_url, "REGISTRY": registry.url})
         history, limits = list(transactions(2 * HALF)), thresholds()
         ledger.create()
         prepare(stage, limits)
@@ -53,7 +57,7 @@ def test_alerts_are_the_payments_above_the_customers_limits(kind: str, spark: Sp
         assert sorted(each["id"] for each in alerts) == sorted(first | large_ones(history[HALF:], changed)), "each once"
         assert {each["threshold_cents"] for each in alerts if each["account"] == careful and each["id"] > HALF} == {100}
 
-        captured = stage.values(TRANSACTIONS)
+        captured = captured_transactions(stage, RegistryClient(registry.url))
         assert sorted(each["id"] for each in captured) == [each.id for each in history]
         assert ledger.count_and_sum() == (len(captured), sum(each["cents"] for each in captured))
 

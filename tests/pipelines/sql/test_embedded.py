@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from barnabas.pipelines.column_types import BIGINT
 from barnabas.pipelines.kafka_settings import for_librdkafka
-from barnabas.pipelines.sql.column_types import BIGINT
 from barnabas.pipelines.sql.embedded.answering import Limits, answer
 from barnabas.pipelines.sql.embedded.engine import Engine
 from barnabas.pipelines.sql.embedded.not_proven import NotProven

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.pipelines.sql.column_types import spark_name
+from barnabas.pipelines.column_types import spark_name
 from barnabas.pipelines.sql.inference import KAFKA_COLUMNS, ValueKind, infer
 from barnabas.pipelines.sql.moments import micros_of
 from barnabas.pipelines.sql.topic_offsets import SampleRecord

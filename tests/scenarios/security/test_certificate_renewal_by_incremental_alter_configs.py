@@ -71,6 +71,30 @@ def in_pem(path: Path) -> dict[str, str]:
     return {f"{KEYSTORE}type": "PEM", f"{KEYSTORE}location": str(path)}
 
 
+def test_password_of_a_changed_key_store_may_be_a_reference_to_a_file(
+    files: Files, node: Issued, authority: CertificateAuthority, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secrets.properties"
+    secret.write_text("key=opensesame\n")
+    providers = {
+        "config.providers": "file",
+        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+        "config.providers.file.param.allowed.paths": str(tmp_path),
+    }
+    renewed = authority.issue("node", HOSTS, now=NOW)
+    store = tmp_path / "renewed.pem"
+    store.write_text(renewed.encrypted_key_pem("opensesame") + renewed.chain_pem)
+    with EmbeddedBroker(config=ssl_listeners() | pem_stores(files, node) | providers) as broker:
+        password = "listener.name.ssl.ssl.key.password"
+        with pytest.raises(KafkaException, match="has no key 'lost'"):
+            alter(broker.bootstrap, files, {**in_pem(store), password: f"${{file:{secret}:lost}}"})
+        assert serial_shown(broker.bootstrap, files.trusted) == node.certificate.serial_number
+        alter(broker.bootstrap, files, {**in_pem(store), password: f"${{file:{secret}:key}}"})
+        until(lambda: serial_shown(broker.bootstrap, files.trusted) == renewed.certificate.serial_number, "the listener shows the new one")
+        broker.restart()
+        assert serial_shown(broker.bootstrap, files.trusted) == renewed.certificate.serial_number
+
+
 def test_a_changed_setting_renews_the_certificate_and_connections_go_on(
     kafka: EmbeddedBroker, files: Files, node: Issued, authority: CertificateAuthority
 ) -> None:

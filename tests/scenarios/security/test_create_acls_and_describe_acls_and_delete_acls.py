@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from barnabas.model.errors import ErrorCode
-from barnabas.security.acls.acl import Operation, PatternType, Permission, ResourceType
+from barnabas.security.acls.acl import Operation, PatternType, Permission
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from barnabas.wire.messages.describe_acls import DescribeAclsRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.acl_creation import acl_creation
 from tests.scenarios.client import Client, batch_of
 from tests.scenarios.security.logged_in import log_in, with_authorizer
 
@@ -41,15 +42,7 @@ def alice(kafka: EmbeddedBroker, admin: Client) -> Iterator[Client]:
 def rule(
     name: str, operation: Operation, permission: Permission = Permission.ALLOW, pattern: PatternType = PatternType.LITERAL
 ) -> AclCreation:
-    return AclCreation(
-        resource_type=ResourceType.TOPIC,
-        resource_name=name,
-        resource_pattern_type=pattern,
-        principal="User:alice",
-        host="*",
-        operation=operation,
-        permission_type=permission,
-    )
+    return acl_creation(resource_name=name, resource_pattern_type=pattern, operation=operation, permission_type=permission)
 
 
 def create(client: Client, *rules: AclCreation) -> list[int]:

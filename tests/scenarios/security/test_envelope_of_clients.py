@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.controller.envelopes import principal_bytes
 from barnabas.model.errors import ErrorCode
-from barnabas.security.acls.acl import CLUSTER_NAME, Operation, PatternType, Permission, ResourceType
+from barnabas.security.acls.acl import CLUSTER_NAME, Operation, PatternType, ResourceType
 from barnabas.security.principal import Principal
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.apis import ApiKey
@@ -29,6 +29,7 @@ from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, Partit
 from barnabas.wire.messages.envelope import EnvelopeRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
+from tests.acl_creation import acl_creation
 from tests.scenarios.client import Client, fetch_request
 from tests.scenarios.security.logged_in import AUTHORIZER, log_in_at
 from tests.scenarios.security.sasl import protocols
@@ -87,15 +88,7 @@ def allow(admin: Client, kind: ResourceType, name: str, operation: Operation, pa
 
 
 def rule(kind: ResourceType, name: str, operation: Operation, pattern: PatternType = PatternType.LITERAL) -> AclCreation:
-    return AclCreation(
-        resource_type=kind,
-        resource_name=name,
-        resource_pattern_type=pattern,
-        principal="User:alice",
-        host="*",
-        operation=operation,
-        permission_type=Permission.ALLOW,
-    )
+    return acl_creation(resource_type=kind, resource_name=name, resource_pattern_type=pattern, operation=operation)
 
 
 def created(client: Client, name: str) -> int:

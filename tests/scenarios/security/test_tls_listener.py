@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from barnabas.devcluster.certificates import CertificateAuthority, Issued
 from barnabas.model.cannot_start import CannotStart
 from barnabas.testing import EmbeddedBroker
+from tests.scenarios.client import PRODUCE_BY_NAME, Client, batch_of, frame_of, produce_request
 from tests.scenarios.security.certificates import NOW, Files, pem_stores, ssl_listeners
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -60,6 +61,24 @@ def test_records_pass_through_pem_files_in_both_directions(files: Files, node: I
     values = [bytes([number % 256]) * 100_000 for number in range(30)]
     with EmbeddedBroker(config=ssl_listeners() | pem_stores(files, node)) as kafka:
         assert produce_and_read(kafka.bootstrap, files.client(), values) == values
+
+
+@pytest.mark.parametrize("write_bytes", [1000, 16_384, 65_536, 200_000])
+def test_large_requests_in_small_writes_are_answered_one_after_the_other(files: Files, node: Issued, write_bytes: int) -> None:
+    """The client waits for each response. So a broker that slept on the last bytes of a request
+    would be found."""
+    context = ssl.create_default_context(cafile=str(files.trusted))
+    batches = [batch_of([bytes([number]) * size]) for number, size in enumerate((300_000, 65_000, 85_000, 950_000, 10))]
+    with EmbeddedBroker(config=ssl_listeners() | pem_stores(files, node)) as kafka, Client(kafka.bootstrap, tls=context) as client:
+        client.create_topic("t")
+        for batch in batches:
+            request = produce_request("t", 0, batch)
+            frame = memoryview(frame_of(request, PRODUCE_BY_NAME))
+            for start in range(0, len(frame), write_bytes):
+                client.send_bytes(bytes(frame[start : start + write_bytes]))
+            _, response = client.receive(request, PRODUCE_BY_NAME)
+            assert response.responses[0].partition_responses[0].error_code == 0
+        assert client.end_offset("t") == len(batches)
 
 
 def test_keys_and_certificates_may_stand_in_the_settings(files: Files, node: Issued, authority: CertificateAuthority) -> None:

@@ -18,6 +18,7 @@ from barnabas.network.connection import REPLIES_WAITING_MAX, Connection
 from barnabas.network.listener import ConnectionLimits, Listener
 from barnabas.wire.frames import OutFrame
 from barnabas.wire.tagged_fields import MalformedMessage
+from barnabas.wire.types import RecordsSource
 from tests.waiting import until
 
 _LENGTH = struct.Struct(">i")
@@ -30,7 +31,7 @@ class MemoryTransport(asyncio.Transport):
         super().__init__()
         self.written: list[bytes] = []
         self.reading = True
-        self.closed = False
+        self.closed = self.aborted = False
         self.untaken_bytes = 0
 
     def write(self, data: Any) -> None:
@@ -60,6 +61,9 @@ class MemoryTransport(asyncio.Transport):
     def close(self) -> None:
         self.closed = True
 
+    def abort(self) -> None:
+        self.closed = self.aborted = True
+
 
 def answer(number: int) -> OutFrame:
     frame = OutFrame(4)
@@ -86,7 +90,7 @@ class Served:
         self.requests: list[bytes] = []
         self.replies: dict[bytes, Any] = {}
         self.transport = MemoryTransport()
-        self.connection = Connection(self.listener, self._serve)
+        self.connection = Connection(self.listener, self._serve, self.listener._socket)
         self.connection.connection_made(self.transport)
 
     def _serve(self, _: Connection, frame: memoryview) -> Any:
@@ -119,6 +123,35 @@ class Served:
         return found
 
 
+class Records(RecordsSource):
+    """A region of ``size_bytes``, in a file that has ``data`` at its place."""
+
+    def __init__(self, data: bytes, size_bytes: int | None = None) -> None:
+        self.position = 0
+        self._data = data
+        self._size_bytes = len(data) if size_bytes is None else size_bytes
+        self.released = False
+
+    def __len__(self) -> int:
+        return self._size_bytes
+
+    def read(self) -> bytes:
+        return self._data
+
+    def release(self) -> None:
+        self.released = True
+
+
+def with_records(*sources: Records) -> OutFrame:
+    frame = OutFrame(4)
+    for number, source in enumerate(sources):
+        frame += b"<%d>" % number
+        frame.cut(source)
+    frame += b"<end>"
+    frame.seal()
+    return frame
+
+
 @pytest.fixture
 def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made = asyncio.new_event_loop()
@@ -141,6 +174,26 @@ def turn(loop: asyncio.AbstractEventLoop) -> None:
     """Run the work that was put off until the loop's next turns."""
     for _ in range(50):
         loop.run_until_complete(asyncio.sleep(0))
+
+
+def test_few_bytes_of_records_are_written_with_their_response(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+    sources = Records(b"first"), Records(b""), Records(b"x" * 100)
+    served.replies[b"fetch"] = with_records(*sources)
+    served.receive(framed(b"fetch"))
+    turn(loop)
+    assert served.answers() == [b"<0>first<1><2>" + b"x" * 100 + b"<end>"]
+    assert len(served.transport.written) == 1
+    assert all(each.released for each in sources)
+
+
+def test_a_response_whose_records_are_shorter_than_announced_ends_the_connection(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+    sources = Records(b"whole"), Records(b"cut", size_bytes=10)
+    served.replies[b"fetch"] = with_records(*sources)
+    served.receive(framed(b"fetch"))
+    turn(loop)
+    assert served.transport.aborted
+    assert served.transport.written == []
+    assert all(each.released for each in sources)
 
 
 def test_requests_are_served_in_order_however_the_stream_is_cut(served: Served, loop: asyncio.AbstractEventLoop) -> None:

@@ -16,7 +16,8 @@ from barnabas.telemetry import http_server
 from barnabas.telemetry.http_server import HttpServer, Request, Response
 from tests.waiting import PATIENCE_SECONDS, until
 
-BIG = bytes(4_000_000)
+# More than the kernel takes for a client that does not read: a send buffer grows to 4 MB.
+BIG = bytes(16_000_000)
 
 
 async def hello(request: Request) -> Response:
@@ -164,6 +165,8 @@ def test_clients_that_never_finish_do_not_shut_others_out(running: Running) -> N
 def test_a_client_that_does_not_read_is_aborted(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, "RESPONSE_SECONDS_MAX", 0.2)
     with running.connect() as client:
+        # A fixed size: the kernel would let the buffer grow to 32 MB.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
         client.sendall(b"GET /big HTTP/1.1\r\n\r\n")
         assert running.asked_for_big.wait(PATIENCE_SECONDS)
         until(lambda: not running.server._connections, "the connection is aborted")

@@ -26,7 +26,12 @@ from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.marker_writer import MarkerWriter
 from barnabas.coordinators.markers import LocalMarkers
 from barnabas.coordinators.runtime import CoordinatorRuntime
-from barnabas.coordinators.settings import group_settings, transaction_settings
+from barnabas.coordinators.settings import group_settings, share_settings, transaction_settings
+from barnabas.coordinators.share.machine import ShareMachine
+from barnabas.coordinators.share.persister import SharePersister
+from barnabas.coordinators.share.record_types import SHARE_RECORD_TYPES
+from barnabas.coordinators.share_group_states import ShareGroupStates
+from barnabas.coordinators.share_pruning import SharePruning
 from barnabas.coordinators.topic_log import CoordinatorTopicLog
 from barnabas.coordinators.transaction.effects import WriteMarkers
 from barnabas.coordinators.transaction.machine import TransactionMachine
@@ -35,7 +40,7 @@ from barnabas.devcluster.development import development_properties
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NodeId, TopicPartition, Uuid
 from barnabas.model.promise import Promise
-from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from barnabas.model.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from barnabas.network.caller import Caller
 from barnabas.network.peers import Peers
 from barnabas.replication.fetch_sessions import FetchSessions
@@ -64,16 +69,27 @@ DATA = "data"
 DATA_PARTITIONS = 3
 GROUPS_SHARD = TopicPartition(CONSUMER_OFFSETS, 0)
 TRANSACTIONS_SHARD = TopicPartition(TRANSACTION_STATE, 0)
-PARTITIONS = (GROUPS_SHARD, TRANSACTIONS_SHARD, *(TopicPartition(DATA, index) for index in range(DATA_PARTITIONS)))
-TOPIC_IDS = {name: Uuid(name.encode().ljust(16, b"-")[:16]) for name in (CONSUMER_OFFSETS, TRANSACTION_STATE, DATA)}
-FEATURES = {"group.version": 1, "transaction.version": 2}
+SHARES_SHARD = TopicPartition(SHARE_GROUP_STATE, 0)
+PARTITIONS = (GROUPS_SHARD, TRANSACTIONS_SHARD, SHARES_SHARD, *(TopicPartition(DATA, index) for index in range(DATA_PARTITIONS)))
+TOPIC_IDS = {name: Uuid(name.encode().ljust(16, b"-")[:16]) for name in (CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE, DATA)}
+FEATURES = {"group.version": 1, "transaction.version": 2, "share.version": 1, "streams.version": 1}
 # Time advances by seconds here, so sessions end often and transactions time out sometimes.
 SETTINGS = {
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
     "group.consumer.session.timeout.ms": "10000",
     "group.consumer.assignment.interval.ms": "0",
+    "group.share.min.session.timeout.ms": "1000",
+    "group.share.session.timeout.ms": "10000",
+    "group.share.assignment.interval.ms": "0",
+    "group.share.initialize.retry.interval.ms": "5000",
+    "group.streams.min.session.timeout.ms": "1000",
+    "group.streams.session.timeout.ms": "10000",
+    "group.streams.assignment.interval.ms": "0",
     "transaction.max.timeout.ms": "60000",
+    "share.coordinator.snapshot.update.records.per.snapshot": "5",
+    "share.coordinator.cold.partition.snapshot.interval.ms": "2000",
+    "share.coordinator.state.topic.prune.interval.ms": "3000",
 }
 
 
@@ -147,12 +163,19 @@ class Node:
         self.image = after(_metadata())
         self.partitions = {each: self._new_partition(each) for each in PARTITIONS}
         self._producer_ids = count(1000)
+        self._share_coordinator: SharePersister | None = None
         # The progress of loading each shard.
         self._loaded_up_to: dict[TopicPartition, int] = {}
         self.incarnation = 0
         self._boot()
         for each in PARTITIONS:
             self.lead(each)
+
+    def connect_share_coordinator(self, coordinator: SharePersister) -> None:
+        """Before any client begins."""
+        self._share_coordinator = coordinator
+        self._share_group_states = ShareGroupStates(self.broker.groups, coordinator)
+        self.broker.share_group_states = self._share_group_states
 
     def _new_partition(self, partition: TopicPartition) -> SlowPartition:
         topic_id = TOPIC_IDS[partition.topic]
@@ -171,7 +194,7 @@ class Node:
             lambda index: GroupMachine(GroupShard(index, for_groups, self._dice, lambda: self.image, lambda _: {})),
             GROUP_RECORD_TYPES,
             CoordinatorTopicLog(CONSUMER_OFFSETS, replicas, self.clock),
-            on_effect=lambda _, effect: None,
+            on_effect=lambda shard, effect: self._share_group_states.perform(shard, effect),
             on_deadline=lambda _: None,
         )
         self.transactions: CoordinatorRuntime[TransactionMachine] = CoordinatorRuntime(
@@ -181,16 +204,25 @@ class Node:
             on_effect=self._write_markers,
             on_deadline=lambda _: None,
         )
+        self.share_states: CoordinatorRuntime[ShareMachine] = CoordinatorRuntime(
+            self.make_share_machine,
+            SHARE_RECORD_TYPES,
+            CoordinatorTopicLog(SHARE_GROUP_STATE, replicas, self.clock),
+            on_effect=SharePruning(replicas, self._log).perform,
+            on_deadline=lambda _: None,
+        )
         self._runtimes: dict[TopicPartition, CoordinatorRuntime[Any]] = {
             GROUPS_SHARD: self.groups,
             TRANSACTIONS_SHARD: self.transactions,
+            SHARES_SHARD: self.share_states,
         }
         others = OtherBrokers(cast(Any, self), Peers("simulated"), self._settings)
         groups = Coordinator(CONSUMER_OFFSETS, self.groups, self.clock, lambda: 1)
+        self._share_group_states = ShareGroupStates(groups, cast(Any, self._share_coordinator))
         transactions = Coordinator(TRANSACTION_STATE, self.transactions, self.clock, lambda: 1)
         markers = LocalMarkers(replicas, cast(Any, self), groups, self.clock)
         self._marker_writer = MarkerWriter(ME, transactions, markers, others, lambda: self.image, cast(Any, self.timers))
-        self.broker = Broker(
+        self.broker: Broker = Broker(
             node_id=NodeId(ME),
             cluster_id="simulated",
             settings=self._settings,
@@ -204,13 +236,20 @@ class Node:
             fetch_sessions=FetchSessions(10, self._dice),
             groups=groups,
             transactions=transactions,
+            share_states=Coordinator(SHARE_GROUP_STATE, self.share_states, self.clock, lambda: 1),
+            share_persister=cast(Any, None),
+            share_group_states=self._share_group_states,
             markers=markers,
             metrics=self._metrics,
             log=self._log,
             access=OPEN_ACCESS,
             others=others,
+            doubted_brokers=cast(Any, ()),
             internal_topics=cast(Any, None),
+            streams_topics=cast(Any, None),
             directory_moves=cast(Any, None),
+            client_metrics=cast(Any, None),
+            shares=cast(Any, None),
         )
 
     def _write_markers(self, shard: int, effect: WriteMarkers) -> None:
@@ -275,7 +314,7 @@ class Node:
         replica.follow_metadata(led_by(ME, epoch=epoch, replicas=(ME, ME + 1)))
         runtime = self._runtimes.get(partition)
         if runtime is not None and runtime.begin_loading(partition.partition, epoch):
-            self._loaded_up_to[partition] = 0
+            self._loaded_up_to[partition] = replica.log.log_start_offset
 
     def load_on(self, partition: TopicPartition) -> None:
         """Load some batches more, or finish loading: see CoordinatorDriver._load."""
@@ -310,12 +349,19 @@ class Node:
     def wait(self, milliseconds: int) -> None:
         self.clock.now_ms += milliseconds
         self.timers.ring()
-        for runtime in (self.groups, self.transactions):
+        for runtime in (self.groups, self.transactions, self.share_states):
             runtime.tick(self.clock.now_ms)
 
     @property
     def group_machine(self) -> GroupMachine | None:
         return next(self.groups.machines(), None)
+
+    def make_share_machine(self, partition: int) -> ShareMachine:
+        return ShareMachine(partition, share_settings(self._settings), lambda: self.image)
+
+    @property
+    def share_machine(self) -> ShareMachine | None:
+        return next(self.share_states.machines(), None)
 
     @property
     def transaction_machine(self) -> TransactionMachine | None:

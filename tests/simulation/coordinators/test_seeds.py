@@ -16,6 +16,8 @@ from tests.simulation.coordinators.consumer_members import CONSUMER, ConsumerMem
 from tests.simulation.coordinators.mixed_members import MIXED, MixedClassicMember, MixedWitness
 from tests.simulation.coordinators.offsets import OffsetWitness, Reference, reader
 from tests.simulation.coordinators.producers import GROUP, Ledger, Producer
+from tests.simulation.coordinators.share_members import SHARE, ShareMember, ShareWitness, share_administrator
+from tests.simulation.coordinators.streams_members import STREAMS, StreamsMember, StreamsWitness
 from tests.simulation.coordinators.world import Client, World
 
 STEPS = 2_000
@@ -28,7 +30,9 @@ def play(seed: int) -> Counter[str]:
     world = World(seed)
     ledger = Ledger(world)
     offsets = OffsetWitness(world, Reference(world))
+    share = ShareWitness(world)
     classic, consumer, mixed = ClassicWitness(world), ConsumerWitness(world), MixedWitness(world)
+    streams = StreamsWitness(world)
     clients = world.clients
     for transactional_id, version in (("new", 2), ("old", 0)):
         for _ in range(2):
@@ -38,7 +42,12 @@ def play(seed: int) -> Counter[str]:
     clients += [Client(world, f"{CONSUMER} {n}", ConsumerMember(world, consumer, f"m{n}").script, in_order=True) for n in range(3)]
     clients += [Client(world, f"{MIXED} classic {n}", MixedClassicMember(world).script, in_order=True) for n in range(2)]
     clients += [Client(world, f"{MIXED} {n}", ConsumerMember(world, mixed, f"x{n}").script, in_order=True) for n in range(2)]
-    clients.append(Client(world, "reader", reader(world, [GROUP, CLASSIC, CONSUMER, MIXED])))
+    clients += [Client(world, f"{SHARE} {n}", ShareMember(world, f"s{n}").script) for n in range(2)]
+    clients.append(Client(world, "administrator", share_administrator(world), in_order=True))
+    for number in range(4):
+        member = StreamsMember(world, streams, f"s{number}", process=f"p{number // 2}")
+        clients.append(Client(world, f"{STREAMS} {number}", member.script, in_order=True))
+    clients.append(Client(world, "reader", reader(world, [GROUP, CLASSIC, CONSUMER, MIXED, STREAMS])))
     try:
         world.run(STEPS)
         world.come_to_rest()
@@ -51,7 +60,10 @@ def play(seed: int) -> Counter[str]:
         fetches=offsets.fetches,
         generations=classic.generations,
         epochs=consumer.epochs,
+        streams=streams.epochs,
         turns=mixed.turns,
+        shares=share.assignments,
+        alterations=share.alterations,
         upheavals=len(world.events),
     )
 
@@ -60,9 +72,8 @@ def test_no_acknowledged_transaction_is_lost_duplicated_or_torn() -> None:
     seen: Counter[str] = Counter()
     for seed in SHORT_SEEDS:
         seen += play(seed)
-    assert all(seen[what] > 2 * len(SHORT_SEEDS) for what in ("transactions", "fetches", "generations", "epochs", "turns", "upheavals")), (
-        seen
-    )
+    events = ("transactions", "fetches", "generations", "epochs", "streams", "turns", "shares", "alterations", "upheavals")
+    assert all(seen[what] > 2 * len(SHORT_SEEDS) for what in events), seen
 
 
 @pytest.mark.soak

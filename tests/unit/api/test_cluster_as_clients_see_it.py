@@ -43,6 +43,7 @@ def seat(image: MetadataImage, node_id: int = HERE) -> Broker:
         "cluster_id": "a cluster",
         "metadata": SimpleNamespace(image=image),
         "access": OPEN_ACCESS,
+        "doubted_brokers": (),
         "groups": coordinator,
         "transactions": coordinator,
     }

@@ -19,7 +19,7 @@ from barnabas.wire.apis import ApiKey
 # The name of each need, as handlers write it.
 _NAMES = {value: name for name, value in vars(needs_module).items() if isinstance(value, Need)}
 # Handlers that share the lists of needs and the check in this module.
-_ELSEWHERE = {"barnabas.api.config_access"}
+_ELSEWHERE = {"barnabas.api.config_access", "barnabas.api.share_requests"}
 # A client sends these before it has a name, or to get one.
 _OPEN = {
     ApiKey.API_VERSIONS,
@@ -28,6 +28,9 @@ _OPEN = {
     # The owner and the renewers of a token may do these, whatever the ACLs say.
     ApiKey.RENEW_DELEGATION_TOKEN,
     ApiKey.EXPIRE_DELEGATION_TOKEN,
+    # Every client that may connect may push its metrics; a subscription asks for them.
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS,
+    ApiKey.PUSH_TELEMETRY,
 }
 
 
@@ -67,7 +70,7 @@ def test_every_need_that_a_module_checks_is_declared(name: str) -> None:
     assert imported <= declared
 
 
-def test_only_apis_of_authentication_and_of_own_tokens_need_nothing() -> None:
+def test_only_apis_of_authentication_own_tokens_and_telemetry_need_nothing() -> None:
     open_apis = set()
     for handlers in (BROKER_HANDLERS, CONTROLLER_HANDLERS):
         for key, handle in handlers.items():

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from barnabas.api.broker_apis import BROKER_HANDLERS
-from barnabas.api.broker_apis.api_versions import _SOFTWARE, _offer, unsupported_version
+from barnabas.api.broker_apis.api_versions import _offer, unsupported_version
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
 from barnabas.model.errors import ErrorCode
 from barnabas.security.acls.acl import ResourceType
 from barnabas.security.acls.operations import operation_bits
+from barnabas.security.client_software import software_is_valid
 from barnabas.wire.apis import ApiKey, messages, stable_versions
 from barnabas.wire.compiler import decode, decoder, encoder
-from barnabas.wire.messages.api_versions import ApiVersionsResponse
+from barnabas.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 
 @pytest.mark.parametrize("key", sorted({*BROKER_HANDLERS, *CONTROLLER_HANDLERS}), ids=lambda key: key.name.lower())
@@ -35,7 +36,13 @@ def test_apis_between_nodes_and_controllers_are_not_offered_to_clients() -> None
 def test_the_readme_counts_the_apis() -> None:
     between_nodes = len(set(CONTROLLER_HANDLERS) - set(BROKER_HANDLERS))
     readme = (Path(__file__).parents[3] / "README.md").read_text()
+    served = len(BROKER_HANDLERS) + between_nodes
+    assert f"{served} of Kafka 4.3's {len(ApiKey)} APIs" in readme
     assert f"nodes serve {len(BROKER_HANDLERS)} to clients and {between_nodes} more to each other" in readme
+
+
+def test_every_api_of_kafka_is_served() -> None:
+    assert {*BROKER_HANDLERS, *CONTROLLER_HANDLERS} == set(ApiKey)
 
 
 def test_produce_is_offered_from_version_0_for_the_sake_of_old_librdkafka() -> None:
@@ -73,7 +80,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_version_0() -> None:
     ],
 )
 def test_api_versions_judges_the_name_of_a_client(name: str, fits: bool) -> None:
-    assert bool(_SOFTWARE.fullmatch(name)) == fits
+    assert software_is_valid(ApiVersionsRequest(client_software_name=name, client_software_version="1"), 3) == fits
 
 
 def test_the_bits_of_operations_are_kafkas() -> None:

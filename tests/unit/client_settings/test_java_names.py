@@ -3,8 +3,11 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaException, Producer
 
+from barnabas.client_settings.bearer_token import for_librdkafka_client
+from barnabas.client_settings.delegation_token import BY_TOKEN
 from barnabas.client_settings.errors import SettingsRefused
 from barnabas.client_settings.java_names import IGNORED, IMPOSSIBLE, RENAMED, REWRITTEN, for_librdkafka, ignored_sentence
+from barnabas.client_settings.librdkafka_names import for_java
 
 
 def made(**given: str) -> dict[str, str]:
@@ -40,6 +43,28 @@ def test_the_other_logins_of_java_have_their_names_too() -> None:
         "sasl.oauthbearer.client.secret": "s",
         "sasl.oauthbearer.scope": "x",
     }
+
+
+def test_a_login_by_token_is_kept_for_our_own_requests_and_refused_for_librdkafka() -> None:
+    properties = made(sasl_jaas_config='a.ScramLoginModule required username="id" password="hmac" tokenauth="true";')
+    assert properties == {"sasl.username": "id", "sasl.password": "hmac", BY_TOKEN: "true"}
+    with pytest.raises(SettingsRefused, match="librdkafka cannot log in with a delegation token"):
+        for_librdkafka_client(properties)
+    assert for_librdkafka_client(properties | {BY_TOKEN: "false"}) == {"sasl.username": "id", "sasl.password": "hmac"}
+    assert 'tokenauth="true"' in for_java(properties | {"sasl.mechanism": "SCRAM-SHA-256"})["sasl.jaas.config"]
+
+
+def test_cipher_suites_of_java_get_the_names_of_openssl() -> None:
+    older = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"
+    translated = {"ssl.cipher.suites": "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305"}
+    assert made(ssl_cipher_suites=older) == translated
+    # librdkafka always offers the suites of TLS 1.3.
+    assert made(ssl_cipher_suites=f"TLS_AES_256_GCM_SHA384, {older}") == translated
+    assert for_librdkafka({"ssl.cipher.suites": "TLS_AES_256_GCM_SHA384"}) == ({}, ["ssl.cipher.suites"])
+    # Names of OpenSSL pass as they are.
+    assert made(ssl_cipher_suites="HIGH:!aNULL") == {"ssl.cipher.suites": "HIGH:!aNULL"}
+    with pytest.raises(SettingsRefused, match="has TLS_NONSENSE, which is not the name of a cipher suite"):
+        made(ssl_cipher_suites="TLS_NONSENSE")
 
 
 def test_a_login_module_without_an_equivalent_is_refused() -> None:

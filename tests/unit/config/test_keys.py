@@ -6,8 +6,9 @@ import pytest
 
 from barnabas.config.broker_keys import BROKER_KEYS
 from barnabas.config.group_keys import GROUP_KEYS
-from barnabas.config.keys import ConfigError
+from barnabas.config.keys import ConfigError, ConfigKey, ConfigType
 from barnabas.config.topic_keys import TOPIC_KEYS
+from barnabas.config.validators import Matching
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ from barnabas.config.topic_keys import TOPIC_KEYS
         ("log.segment.bytes", "1", "log.segment.bytes must be a 32-bit integer of at least 1048576, but is '1'."),
         ("log.cleaner.min.cleanable.ratio", "2", "log.cleaner.min.cleanable.ratio must be a number between 0 and 1, but is '2'."),
         ("ssl.client.auth", "maybe", "ssl.client.auth must be one of required, requested, none, but is 'maybe'."),
-        ("log.cleanup.policy", "keep", "log.cleanup.policy must be a comma-separated list of delete, compact, but is 'keep'."),
+        ("log.cleanup.policy", "keep", "log.cleanup.policy must be a comma-separated list of compact, delete, but is 'keep'."),
         ("listeners", "", "listeners must be a comma-separated list that is not empty, but is ''."),
         (
             "controller.quorum.voters",
@@ -66,3 +67,19 @@ def test_only_secrets_are_sensitive() -> None:
     assert BROKER_KEYS["ssl.key.password"].sensitive
     assert BROKER_KEYS["ssl.key.password"].render("secret") == "[hidden]"
     assert not BROKER_KEYS["ssl.keystore.location"].sensitive
+
+
+def test_a_refusal_in_a_response_begins_with_kafkas_words() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        BROKER_KEYS["num.partitions"].parse("many")
+    assert refusal.value.response_text == (
+        "Invalid value many for configuration num.partitions: Not a number of type INT. "
+        "num.partitions must be a 32-bit integer of at least 1, but is 'many'."
+    )
+
+
+def test_a_refusal_never_shows_a_secret() -> None:
+    key = ConfigKey("password", ConfigType.PASSWORD, None, "A secret.", valid=Matching("long", lambda _: False))
+    with pytest.raises(ConfigError) as refusal:
+        key.parse("hunter2")
+    assert "hunter2" not in refusal.value.response_text

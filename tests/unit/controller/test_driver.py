@@ -15,7 +15,7 @@ from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.model.promise import Promise
 from barnabas.security.principal import Principal
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
-from barnabas.wire.messages.create_topics import CreateTopicsRequest
+from barnabas.wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from barnabas.wire.metadata_records import MetadataRecord
 from tests.unit import simulated
 from tests.unit.controller.test_listening_clock import HandClock
@@ -34,9 +34,14 @@ class Quorum:
     def __init__(self) -> None:
         self.end_offset = self.high_watermark = 0
         self.leading = True
+        self.appends_left = 1_000_000
 
     def append(self, records: Sequence[MetadataRecord]) -> int:
+        """The last append is also a moment at which the leader finds that it must resign."""
+        assert self.leading, "only a leader appends"
         self.end_offset += len(records)
+        self.appends_left -= 1
+        self.leading = self.appends_left > 0
         return self.end_offset
 
 
@@ -110,6 +115,14 @@ def answered(answer: Promise[Any]) -> bool:
     return answer.done
 
 
+def refused(answer: Promise[Any]) -> bool:
+    """The controller of these tests answers with a word; only the driver sends a message."""
+    assert answer.done
+    answers: list[Any] = []
+    answer.then(answers.append)
+    return isinstance(answers[0], CreateTopicsResponse)
+
+
 async def turns() -> None:
     for _ in range(10):
         await asyncio.sleep(0)
@@ -167,5 +180,33 @@ def test_requests_that_wait_for_the_loop_to_turn_are_answered_when_the_controlle
         await turns()
         assert all(answer.done for answer in answers)
         assert node.quorum.end_offset == 1 + RECORDS_PER_TURN
+
+    run(scenario)
+
+
+def test_a_request_whose_append_ends_the_leadership_is_refused_and_never_confirmed() -> None:
+    async def scenario(node: Node) -> None:
+        node.quorum.appends_left = 1
+        made, later = node.driver.submit(CreateTopicsRequest(topics=[])), node.driver.submit(CreateTopicsRequest(topics=[]))
+        assert refused(made)
+        assert refused(later)
+        node.driver.resigned()
+        # The log of the next leader reaches the same offset, with other records.
+        node.driver.committed(node.quorum.end_offset)
+        assert not node.driver._parked
+
+    run(scenario)
+
+
+def test_requests_that_waited_for_a_controller_are_refused_when_it_loses_the_quorum_with_its_first_records() -> None:
+    async def scenario(node: Node) -> None:
+        node.driver.resigned()
+        node.driver._elected_epoch = 2
+        waiting = [node.driver.submit(CreateTopicsRequest(topics=[])) for _ in range(3)]
+        node.quorum.appends_left = 1
+        node.driver._activate(2)
+        assert all(map(refused, waiting))
+        node.driver._ring()
+        node.driver._write_no_op(0)
 
     run(scenario)

@@ -42,6 +42,7 @@ class Seat:
             "log": EventLog("FATAL"),
             "controller": self,
             "access": OPEN_ACCESS,
+            "doubted_brokers": (),
             "metadata": SimpleNamespace(image=cluster(), effective=SimpleNamespace(settings=settings)),
             "internal_topics": InternalTopics(self, settings, EventLog("FATAL")),
         }

@@ -39,7 +39,7 @@ class Counts:
         self.loaded_at: int | None = None
         self.was_unloaded = False
 
-    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
+    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None, offset: int) -> None:
         target = self.known if transaction is None else self.pending.setdefault(transaction, {})
         if record.value is None:
             target.pop(record.key.topic, None)

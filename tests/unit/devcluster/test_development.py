@@ -16,7 +16,12 @@ def test_development_settings_make_a_cluster_of_one_node() -> None:
 
 def test_internal_topics_have_one_replica_and_groups_do_not_wait() -> None:
     settings = parse_broker_config(development_properties(data_dir="/data"))
-    for name in ("offsets.topic.replication.factor", "transaction.state.log.replication.factor", "transaction.state.log.min.isr"):
+    for name in (
+        "offsets.topic.replication.factor",
+        "transaction.state.log.replication.factor",
+        "transaction.state.log.min.isr",
+        "share.coordinator.state.topic.min.isr",
+    ):
         assert settings.integer(name) == 1
     assert settings.integer("group.initial.rebalance.delay.ms") == 0
 

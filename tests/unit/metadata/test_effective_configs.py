@@ -180,7 +180,7 @@ def test_a_changed_setting_of_a_listener_overrides_the_file_and_passwords_are_no
     file = {"listener.name.plaintext.ssl.keystore.location": "/old", "listener.name.plaintext.ssl.keystore.password": "old-secret"}
     changes = {"listener.name.plaintext.ssl.keystore.location": "/new", "listener.name.plaintext.ssl.key.password": "new-secret"}
     found = effective(file=file, broker=changes)
-    own = found.in_force.of_listeners["PLAINTEXT"]
+    own = found.in_force().of_listeners["PLAINTEXT"]
     assert own == {"ssl.keystore.location": "/new", "ssl.keystore.password": "old-secret", "ssl.key.password": "new-secret"}
     assert found.changed_listeners == {"PLAINTEXT"}
     shown = {each.name: each for each in found.describe_broker() if each.name.startswith("listener.name.")}
@@ -191,4 +191,4 @@ def test_a_changed_setting_of_a_listener_overrides_the_file_and_passwords_are_no
 
 def test_a_changed_setting_of_a_listener_that_this_node_does_not_know_has_no_effect() -> None:
     found = effective(broker={"listener.name.plaintext.no.such": "1", "listener.name.plaintext.ssl.client.auth": "perhaps"})
-    assert found.in_force.of_listeners == {"PLAINTEXT": {"ssl.client.auth": "none"}}
+    assert found.in_force().of_listeners == {"PLAINTEXT": {"ssl.client.auth": "none"}}

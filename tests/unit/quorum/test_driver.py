@@ -132,6 +132,9 @@ class RunningNode:
     def at(self, host: str, port: int, purpose: str = "") -> Wire:
         return Wire(self.quorum, port)
 
+    def refuses(self, host: str, port: int) -> Promise[bool]:
+        return Promise.kept(port not in self.quorum.nodes)
+
 
 class Wire:
     def __init__(self, quorum: Quorum, target: int) -> None:

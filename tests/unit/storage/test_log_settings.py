@@ -37,6 +37,8 @@ DEFAULTS = {
     "remote.log.copy.disable": False,
     "local.retention.ms": -2,
     "local.retention.bytes": -2,
+    **{f"barnabas.{part}.schema.validation": "none" for part in ("key", "value")},
+    **{f"confluent.{part}.schema.validation": False for part in ("key", "value")},
 }
 
 

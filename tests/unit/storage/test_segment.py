@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import struct
+
 import pytest
 from hypothesis import given, strategies as st
 
 from barnabas.records.batch_header import assign_offset, read_header
 from barnabas.records.batches import CorruptBatch
-from barnabas.simulation.disk import SimulatedDisk
+from barnabas.simulation.disk import Operation, SimulatedDisk
 from barnabas.storage.segment import RELATIVE_OFFSET_MAX, SCAN_READ_BYTES, SEARCH_READ_BYTES, Segment
 from barnabas.storage.segment_list import SegmentList
 from barnabas.storage.transaction_index import AbortedTransaction
@@ -233,6 +236,7 @@ def test_the_end_of_a_segment_is_loaded_from_its_files(counts: list[int]) -> Non
     disk = new_disk()
     segment, _ = filled(disk, counts)
     segment.write_out()
+    segment.index.file.remove_placeholder()
     again = opened(disk)
     again.activate()
     again.load_tail()
@@ -358,3 +362,50 @@ def test_a_segment_can_only_be_added_after_the_active_one() -> None:
 def test_a_log_has_at_least_one_segment() -> None:
     with pytest.raises(AssertionError):
         SegmentList([])
+
+
+def index_bytes(disk: SimulatedDisk) -> bytes:
+    return disk.read(f"{DIRECTORY}/{BASE:020d}.index")
+
+
+def test_the_index_of_an_active_segment_holds_the_last_offset_of_the_first_batch_while_it_has_no_entry() -> None:
+    disk = new_disk()
+    segment, _ = filled(disk, [])
+    assert index_bytes(disk) == b""
+    put(segment, data(3))
+    assert index_bytes(disk) == struct.pack(">ii", 2, 0)
+    assert len(segment.index) == 0
+    assert segment.index.lookup(BASE + 2) == (BASE, 0)
+
+
+def test_a_seal_removes_the_placeholder_of_an_index_without_entries() -> None:
+    disk = new_disk()
+    segment, _ = filled(disk, [3])
+    segment.seal()
+    assert index_bytes(disk) == b""
+
+
+def test_entries_overwrite_the_placeholder_of_an_index() -> None:
+    disk = new_disk()
+    segment, _ = filled(disk, [3] * 9)
+    assert len(segment.index) > 0
+    segment.write_out()
+    assert index_bytes(disk) == b"".join(struct.pack(">ii", *entry) for entry in segment.index.file.read_all())
+
+
+def test_a_truncation_to_nothing_removes_the_placeholder_of_an_index() -> None:
+    disk = new_disk()
+    segment, _ = filled(disk, [3, 2])
+    segment.truncate_to(BASE + 3)
+    assert index_bytes(disk) == struct.pack(">ii", 2, 0)
+    segment.truncate_to(BASE)
+    assert index_bytes(disk) == b""
+
+
+def test_a_full_disk_does_not_fail_the_append_that_writes_a_placeholder() -> None:
+    disk = new_disk()
+    segment, _ = filled(disk, [])
+    disk.fail_with(errno.ENOSPC, (Operation.WRITE,), path_part=".index", times=1)
+    put(segment, data(3))
+    segment.seal()
+    assert index_bytes(disk) == b""

@@ -216,6 +216,16 @@ def test_a_reader_knows_that_it_is_inside_a_frame(size: int) -> None:
     assert answers == [False, True, True, False]
 
 
+def test_a_reader_knows_how_much_of_a_frame_is_missing() -> None:
+    reader = FrameReader(ReceiveBuffer(), _LIMIT)
+    stream = framed(body(1000))
+    answers = [reader.missing_bytes]
+    for part in (stream[:2], stream[2:104], stream[104:-1], stream[-1:]):
+        list(feed(reader, part, always(_LIMIT)))
+        answers.append(reader.missing_bytes)
+    assert answers == [0, 0, 900, 1, 0]
+
+
 class Region(RecordsSource):
     """A region of records that stays in its file."""
 

@@ -12,8 +12,9 @@ name of the API. Each begins with *Behaviour* and *Version notes*.
 Invariants:
 
 - a module declares in ``NEEDS`` what its callers must be allowed (:mod:`barnabas.api.needs`);
-- ApiVersions answers with exactly the keys of this table, so an API is served if and only if it
-  stands here;
+- ApiVersions answers with the keys of this table, so an API is served if and only if it stands
+  here. :data:`WITH_RECEIVER` are served always, and announced only by a broker that has a place for
+  the metrics of clients;
 - a handler translates, authorises, calls and answers. It holds no state and calls no other handler;
 - an outcome for one topic, partition or group is a value in the response, never an exception.
 
@@ -31,6 +32,7 @@ from barnabas.api.broker_apis import (
     alter_configs,
     alter_partition_reassignments,
     alter_replica_log_dirs,
+    alter_share_group_offsets,
     alter_user_scram_credentials,
     api_versions,
     consumer_group_describe,
@@ -42,6 +44,8 @@ from barnabas.api.broker_apis import (
     delete_acls,
     delete_groups,
     delete_records,
+    delete_share_group_offsets,
+    delete_share_group_state,
     delete_topics,
     describe_acls,
     describe_client_quotas,
@@ -52,6 +56,7 @@ from barnabas.api.broker_apis import (
     describe_log_dirs,
     describe_producers,
     describe_quorum,
+    describe_share_group_offsets,
     describe_topic_partitions,
     describe_transactions,
     describe_user_scram_credentials,
@@ -60,9 +65,11 @@ from barnabas.api.broker_apis import (
     expire_delegation_token,
     fetch,
     find_coordinator,
+    get_telemetry_subscriptions,
     heartbeat,
     incremental_alter_configs,
     init_producer_id,
+    initialize_share_group_state,
     join_group,
     leave_group,
     list_config_resources,
@@ -75,13 +82,23 @@ from barnabas.api.broker_apis import (
     offset_delete,
     offset_fetch,
     offset_for_leader_epoch,
+    push_telemetry,
+    read_share_group_state,
+    read_share_group_state_summary,
     renew_delegation_token,
     sasl_authenticate,
     sasl_handshake,
+    share_acknowledge,
+    share_fetch,
+    share_group_describe,
+    share_group_heartbeat,
+    streams_group_describe,
+    streams_group_heartbeat,
     sync_group,
     txn_offset_commit,
     unregister_broker,
     update_features,
+    write_share_group_state,
     write_txn_markers,
 )
 from barnabas.api.controller_apis import add_raft_voter, remove_raft_voter
@@ -137,6 +154,15 @@ BROKER_HANDLERS: Handlers = served(
         ApiKey.DELETE_GROUPS: delete_groups,
         ApiKey.CONSUMER_GROUP_HEARTBEAT: consumer_group_heartbeat,
         ApiKey.CONSUMER_GROUP_DESCRIBE: consumer_group_describe,
+        ApiKey.SHARE_GROUP_HEARTBEAT: share_group_heartbeat,
+        ApiKey.SHARE_GROUP_DESCRIBE: share_group_describe,
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: describe_share_group_offsets,
+        ApiKey.ALTER_SHARE_GROUP_OFFSETS: alter_share_group_offsets,
+        ApiKey.DELETE_SHARE_GROUP_OFFSETS: delete_share_group_offsets,
+        ApiKey.STREAMS_GROUP_HEARTBEAT: streams_group_heartbeat,
+        ApiKey.STREAMS_GROUP_DESCRIBE: streams_group_describe,
+        ApiKey.SHARE_FETCH: share_fetch,
+        ApiKey.SHARE_ACKNOWLEDGE: share_acknowledge,
         ApiKey.ADD_PARTITIONS_TO_TXN: add_partitions_to_txn,
         ApiKey.ADD_OFFSETS_TO_TXN: add_offsets_to_txn,
         ApiKey.END_TXN: end_txn,
@@ -145,6 +171,11 @@ BROKER_HANDLERS: Handlers = served(
         ApiKey.DESCRIBE_PRODUCERS: describe_producers,
         ApiKey.LIST_TRANSACTIONS: list_transactions,
         ApiKey.DESCRIBE_TRANSACTIONS: describe_transactions,
+        ApiKey.INITIALIZE_SHARE_GROUP_STATE: initialize_share_group_state,
+        ApiKey.READ_SHARE_GROUP_STATE: read_share_group_state,
+        ApiKey.WRITE_SHARE_GROUP_STATE: write_share_group_state,
+        ApiKey.DELETE_SHARE_GROUP_STATE: delete_share_group_state,
+        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: read_share_group_state_summary,
         ApiKey.ELECT_LEADERS: elect_leaders,
         ApiKey.ALTER_PARTITION_REASSIGNMENTS: alter_partition_reassignments,
         ApiKey.ALTER_REPLICA_LOG_DIRS: alter_replica_log_dirs,
@@ -152,5 +183,9 @@ BROKER_HANDLERS: Handlers = served(
         ApiKey.UNREGISTER_BROKER: unregister_broker,
         ApiKey.ADD_RAFT_VOTER: add_raft_voter,
         ApiKey.REMOVE_RAFT_VOTER: remove_raft_voter,
+        ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: get_telemetry_subscriptions,
+        ApiKey.PUSH_TELEMETRY: push_telemetry,
     }
 )
+
+WITH_RECEIVER = frozenset({ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY})

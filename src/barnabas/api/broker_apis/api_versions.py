@@ -15,7 +15,6 @@ clients cannot parse a zero.
 
 from __future__ import annotations
 
-import re
 import struct
 
 from barnabas.api.broker import Broker
@@ -24,6 +23,7 @@ from barnabas.controller.core.features import REGISTERED_FEATURES
 from barnabas.metadata.features import KRAFT_VERSION
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
+from barnabas.security.client_software import VERSION_MIN, software_is_valid
 from barnabas.wire.apis import ApiKey, stable_versions
 from barnabas.wire.compiler import encoder
 from barnabas.wire.frames import OutFrame
@@ -38,15 +38,13 @@ from barnabas.wire.messages.api_versions import (
 NEEDS = NOTHING
 
 PRODUCE_VERSION_ADVERTISED_MIN = 0
-_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def handle(broker: Broker, caller: Caller, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    if caller.version >= 3:
-        software = (request.client_software_name, request.client_software_version)
-        if not all(_SOFTWARE.fullmatch(part) for part in software):
-            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[], throttle_time_ms=0)
-        caller.connection.client_software = software
+    if not software_is_valid(request, caller.version):
+        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[], throttle_time_ms=0)
+    if caller.version >= VERSION_MIN:
+        caller.connection.client_software = (request.client_software_name, request.client_software_version)
     image = broker.metadata.image
     levels = {**image.features.levels, KRAFT_VERSION: broker.quorum.kraft_version}
     finalized = [

@@ -1,7 +1,8 @@
-"""DeleteGroups (key 42): delete groups without members, of either protocol, and their offsets.
+"""DeleteGroups (key 42): delete groups without members, of any kind, and their offsets.
 
 Behaviour: each group has its own result: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND or success. A group
-named twice is deleted once.
+named twice is deleted once. The state of a share group in the share coordinator goes first; if that
+fails, the group stays and has the error.
 
 Version notes: the fields are the same in all versions; 2 is flexible.
 """
@@ -30,7 +31,11 @@ def handle(broker: Broker, caller: Caller, request: DeleteGroupsRequest) -> Prom
     def delete(group_id: str) -> Promise[ErrorCode]:
         if group_id not in may_delete:
             return Promise.kept(ErrorCode.GROUP_AUTHORIZATION_FAILED)
-        return broker.groups.run(group_id, _deletion(group_id))
+
+        def delete_group(error: ErrorCode) -> Promise[ErrorCode]:
+            return Promise.kept(error) if error else broker.groups.run(group_id, _deletion(group_id))
+
+        return broker.share_group_states.delete_group(group_id).followed_by(delete_group)
 
     deleted = [delete(group_id) for group_id in group_ids]
     return all_of(deleted).map(

@@ -460,7 +460,8 @@ def _respond(
     if fetch.session is not None:
         fetch.session.serve_last(served)
     response = FetchResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=responses)
-    if hints is not None:
+    # Followers learn addresses from the metadata, and Kafka does not send them any.
+    if hints is not None and not reader.follower:
         response.node_endpoints = [
             NodeEndpoint(node_id=each.node_id, host=each.host, port=each.port, rack=each.rack) for each in hints.addresses()
         ]

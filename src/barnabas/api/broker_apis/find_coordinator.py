@@ -1,13 +1,15 @@
-"""FindCoordinator (key 10): the broker that coordinates a group or a transactional id.
+"""FindCoordinator (key 10): the broker that coordinates a group, a transactional id, or the
+delivery state of a share partition.
 
 Behaviour: the coordinator is the leader of the id's partition of the internal topic; the response
 has its address on the listener of the client. If the internal topic does not exist, the broker
 creates it. Until it exists, and while its partition has no leader, the response is
-COORDINATOR_NOT_AVAILABLE, which clients retry. Every id has a coordinator, even an empty one.
-INVALID_REQUEST for share groups, which have no coordinator here.
+COORDINATOR_NOT_AVAILABLE, which clients retry. Every id of a group or transaction has a
+coordinator, even an empty one. Only brokers may ask for share partitions (key type 2), with keys of
+the form ``group:topic id:partition``; INVALID_REQUEST for any other key.
 
 Version notes: version 0 serves groups only. One id in 1 to 3; several from 4, each with its own
-result. Share groups from 6.
+result. Share partitions from 6, INVALID_REQUEST before.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import NamedTuple
 
 from barnabas.api.broker import Broker
 from barnabas.api.needs import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTIONAL_ID, checked
+from barnabas.coordinators.share.coordinator_keys import parse_coordinator_key
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, TopicPartition
 from barnabas.network.caller import Caller
@@ -26,6 +29,7 @@ NEEDS = checked(DESCRIBE_GROUP, DESCRIBE_TRANSACTIONAL_ID, CLUSTER_ACTION)
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _SEVERAL_VERSION_MIN = 4
+_SHARE_VERSION_MIN = 6
 _NEEDED = {
     _GROUP: (DESCRIBE_GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
     _TRANSACTION: (DESCRIBE_TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
@@ -34,7 +38,7 @@ _NEEDED = {
 _MESSAGES = {
     ErrorCode.NONE: "NONE",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
-    ErrorCode.INVALID_REQUEST: "Only groups (key type 0) and transactional ids (key type 1) have coordinators.",
+    ErrorCode.INVALID_REQUEST: "Groups (key type 0), transactional ids (1) and share partitions (2) have coordinators.",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
@@ -66,6 +70,8 @@ def handle(broker: Broker, caller: Caller, request: FindCoordinatorRequest) -> F
 
 
 def _find(broker: Broker, caller: Caller, key_type: int, key: str) -> _Location:
+    if key_type == _SHARE and caller.version < _SHARE_VERSION_MIN:
+        return _Location(ErrorCode.INVALID_REQUEST)
     need, denied = _NEEDED.get(key_type, (None, ErrorCode.NONE))
     if need is not None and not broker.access.may(caller, need, CLUSTER_NAME if key_type == _SHARE else key):
         return _Location(denied)
@@ -73,6 +79,8 @@ def _find(broker: Broker, caller: Caller, key_type: int, key: str) -> _Location:
         topic, partition = broker.groups.topic, broker.groups.partition_of(key)
     elif key_type == _TRANSACTION:
         topic, partition = broker.transactions.topic, broker.transactions.partition_of(key)
+    elif key_type == _SHARE and (share_partition := parse_coordinator_key(key)) is not None:
+        topic, partition = broker.share_states.topic, broker.share_states.partition_of(share_partition.coordinator_key)
     else:
         return _Location(ErrorCode.INVALID_REQUEST)
     if partition is None:

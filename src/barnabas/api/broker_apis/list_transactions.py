@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.needs import DESCRIBE_TRANSACTIONAL_ID, checked
-from barnabas.coordinators.pattern import matcher
 from barnabas.coordinators.transaction.listing import TransactionFilter
 from barnabas.coordinators.transaction.state import STATE_BY_TITLE
 from barnabas.model.errors import ErrorCode
+from barnabas.model.pattern import matcher
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse, TransactionState
 

@@ -6,9 +6,11 @@ Behaviour:
 - a replica is offline if its broker is fenced or unregistered, does not have that listener, or has
   lost the log directory of the replica;
 - a topic that does not exist is created if the client and ``auto.create.topics.enable`` allow it.
-  The response waits up to :data:`CREATION_WAIT_SECONDS_MAX` for the controller, so that a client
-  only asks again if this broker has not applied the new topic yet. Kafka answers at once with an
-  error;
+  The response waits up to ``barnabas.auto.create.topics.wait.ms`` for the controller, so that a
+  client only asks again if this broker has not applied the new topic yet. With 0 it does not wait
+  and has UNKNOWN_TOPIC_OR_PARTITION for the topic, as Kafka's has;
+- a leader whose connection to this broker closed a moment ago may be gone: the response waits until
+  the controller has decided (:mod:`~barnabas.replication.doubted_brokers`);
 - a topic that the caller may not describe is left out of a list of all topics. By name it gets
   TOPIC_AUTHORIZATION_FAILED, whether it exists or not; by id it gets the same, without its name;
 - a topic named twice is described once. If any topic is requested by id, names are ignored.
@@ -25,6 +27,7 @@ from typing import NamedTuple
 
 from barnabas.api.broker import Broker
 from barnabas.api.needs import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CLUSTER, DESCRIBE_TOPIC, checked
+from barnabas.config.broker_keys.own import AUTO_CREATE_WAIT_MS
 from barnabas.metadata.cluster import Endpoint
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage, TopicImage
@@ -47,14 +50,32 @@ from barnabas.wire.messages.metadata import (
 
 NEEDS = checked(DESCRIBE_TOPIC, CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CLUSTER)
 
-# The longest wait for the controller to create a topic.
-CREATION_WAIT_SECONDS_MAX = 2.0
 _ID_LOOKUP_VERSION_MIN = 12
 _LISTENER_NOT_FOUND_VERSION_MIN = 6
 _NOT_ABOUT_THE_TOPIC = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER, ErrorCode.UNSUPPORTED_VERSION})
 
 
 def handle(broker: Broker, caller: Caller, request: MetadataRequest) -> Answer[MetadataResponse]:
+    if broker.doubted_brokers and _names_doubted_leader(broker, request):
+        return broker.doubted_brokers.settled().followed_by(lambda _: _promised(_answer(broker, caller, request)))
+    return _answer(broker, caller, request)
+
+
+def _names_doubted_leader(broker: Broker, request: MetadataRequest) -> bool:
+    """Whether the response would name a leader that may be gone. Without a list of topics it may
+    name any."""
+    if request.topics is None:
+        return True
+    topics = broker.metadata.image.topics
+    found = (topics.by_name.get(each.name) if each.name is not None else topics.by_id.get(each.topic_id) for each in request.topics)
+    return any(each.leader in broker.doubted_brokers for topic in found if topic is not None for each in topic.partitions.values())
+
+
+def _promised(answer: Answer[MetadataResponse]) -> Promise[MetadataResponse]:
+    return answer if isinstance(answer, Promise) else Promise.kept(answer)
+
+
+def _answer(broker: Broker, caller: Caller, request: MetadataRequest) -> Answer[MetadataResponse]:
     image, access = broker.metadata.image, broker.access
     if request.topics is None or (not request.topics and caller.version == 0):
         return _respond(broker, caller, request, {})
@@ -85,8 +106,13 @@ def handle(broker: Broker, caller: Caller, request: MetadataRequest) -> Answer[M
 
 def _create(
     broker: Broker, caller: Caller, request: MetadataRequest, missing: list[str], refused: Mapping[str, ErrorCode]
-) -> Promise[MetadataResponse]:
+) -> Answer[MetadataResponse]:
     """The wait is bounded, because a client retries by itself if no controller is elected yet."""
+    wait_ms = broker.metadata.effective.settings.integer(AUTO_CREATE_WAIT_MS)
+    if wait_ms == 0:
+        at_once = _respond(broker, caller, request, refused)
+        broker.internal_topics.create_all(missing)
+        return at_once
     answer: Promise[MetadataResponse] = Promise()
     creations = broker.internal_topics.create_all(missing)
 
@@ -97,7 +123,7 @@ def _create(
                 caller.meter.mutated(_created_partitions(broker, [name for name in missing if name not in errors]))
             answer.resolve(_respond(broker, caller, request, {**refused, **errors}))
 
-    alarm = broker.loop.call_later(CREATION_WAIT_SECONDS_MAX, respond)
+    alarm = broker.loop.call_later(wait_ms / 1000, respond)
 
     def created(_: list[ErrorCode]) -> None:
         alarm.cancel()

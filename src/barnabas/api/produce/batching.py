@@ -13,14 +13,17 @@ arrived; nothing of it has been written before.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.api.broker import Broker
 from barnabas.api.produce.appending import append_all
+from barnabas.api.produce.schemas import has_valid_schemas
 from barnabas.api.produce.shortcut import ProduceShortcut, Recognised
 from barnabas.model.promise import Promise
 from barnabas.network.connection import Connection, Frame
+from barnabas.records.schema_rules import SchemaRules
 from barnabas.records.validation import Refused
 from barnabas.replication.partition import ACKS_ALL, Partition, ProducedBatch
 from barnabas.storage.log import Appended
@@ -98,9 +101,21 @@ class ProduceBatching:
     def _append_to(self, partition: Partition, batches: list[ProducedBatch], now_ms: int) -> Sequence[Appended | Refused | None]:
         # Topics that recompress or restamp may modify the batch before refusing it, so they use
         # the handler.
-        if partition.leads and partition.log.settings.rules.plain:
-            return append_all(self._broker, partition, batches, now_ms)
+        rules = partition.log.settings.rules
+        if partition.leads and rules.plain:
+            if rules.schemas is None:
+                return append_all(self._broker, partition, batches, now_ms)
+            return self._append_valid(partition, rules.schemas, batches, now_ms)
         return [None] * len(batches)
+
+    def _append_valid(
+        self, partition: Partition, schemas: SchemaRules, batches: list[ProducedBatch], now_ms: int
+    ) -> Sequence[Appended | Refused | None]:
+        """Batches behind one that must wait for its schemas go through the handler like it, because
+        they may be of the same producer."""
+        valid = list(takewhile(lambda batch: has_valid_schemas(self._broker, partition, schemas, batch[0]), batches))
+        appended = append_all(self._broker, partition, valid, now_ms) if valid else ()
+        return [*appended, *[None] * (len(batches) - len(valid))]
 
     # -- answering ---------------------------------------------------------------------------------
 

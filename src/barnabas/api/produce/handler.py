@@ -18,7 +18,10 @@ Behaviour:
 - every partition has its own outcome; the retry of a batch of an idempotent producer gets the same
   response as the first attempt;
 - the first batch of a transaction in a partition waits until the transaction's coordinator has
-  confirmed it.
+  confirmed it;
+- a topic may require schemas (confluent.value.schema.validation): a batch with a record that has
+  none gets INVALID_RECORD with the index and the reason. A batch may wait for the schema registry,
+  and later batches of the same producer then wait behind it.
 
 Version notes: topics by id from 13 (UNKNOWN_TOPIC_ID), by name before. zstd from 7 on. Error
 messages and record errors from 8. From 10 on a broker that does not lead names the leader
@@ -28,6 +31,7 @@ messages and record errors from 8. From 10 on a broker that does not lead names 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from barnabas.api.access import EVERYTHING
@@ -37,6 +41,7 @@ from barnabas.api.needs import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID, checked
 from barnabas.api.produce.acknowledgement import AwaitedEntry, await_replicas
 from barnabas.api.produce.appending import append_all
 from barnabas.api.produce.hints import HINTS_VERSION_MIN, give_hints
+from barnabas.api.produce.schemas import validate_schemas
 from barnabas.api.produce.verification import Verdicts, verify
 from barnabas.coordinators.outcome import ProducerIdentity
 from barnabas.model.errors import ErrorCode
@@ -48,6 +53,7 @@ from barnabas.records.compression import Codec
 from barnabas.records.validation import Refused
 from barnabas.replication.partition import ACKS_ALL, NOT_VERIFIED, Partition
 from barnabas.replication.verification import Verification
+from barnabas.schema_validation.lanes import Verdict
 from barnabas.storage.log import Appended
 from barnabas.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -88,10 +94,13 @@ _NO_ZSTD = Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v
 _NO_TRANSACTIONAL_ID = Refused(
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactional batches need the transactional id in the request"
 )
+# Replaced by the outcome when the batch has its verdict.
+_UNCHECKED = Refused(ErrorCode.NOT_ENOUGH_REPLICAS, "the schemas of the batch are being validated")
 
 
-class _Unverified(NamedTuple):
-    """A batch that waits for its transaction's coordinator, and its position in the response."""
+class _Waiting(NamedTuple):
+    """A batch that waits for its schemas or for its transaction's coordinator, and its position in
+    the response."""
 
     partition: Partition
     data: PartitionProduceData
@@ -105,7 +114,8 @@ def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[Pr
     replicas = broker.replicas
     by_id = caller.version >= _TOPIC_ID_VERSION_MIN
     topics = []
-    unverified: list[_Unverified] = []
+    unverified: list[_Waiting] = []
+    unchecked: list[tuple[Promise[Verdict], _Waiting]] = []
     waiting: list[AwaitedEntry] = []
     may_write = EVERYTHING
     if broker.access.enabled:
@@ -132,9 +142,17 @@ def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[Pr
             elif caller.version < _ZSTD_VERSION_MIN and _attributes(data) & CODEC_MASK == Codec.ZSTD:
                 outcome = _NO_ZSTD
             else:
-                outcome = _append(broker, partition, data, acks, now_ms)
-                if outcome is NOT_VERIFIED:
-                    unverified.append(_Unverified(partition, data, answers, len(answers)))
+                schemas = partition.log.settings.rules.schemas
+                verdict = None if schemas is None else validate_schemas(broker, caller, partition, schemas, data.records)  # type: ignore[arg-type]
+                if verdict is None:
+                    outcome = _append(broker, partition, data, acks, now_ms)
+                    if outcome is NOT_VERIFIED:
+                        unverified.append(_Waiting(partition, data, answers, len(answers)))
+                elif isinstance(verdict, Refused):
+                    outcome = verdict
+                else:
+                    outcome = _UNCHECKED
+                    unchecked.append((verdict, _Waiting(partition, data, answers, len(answers))))
             answer = _answer(data.index, partition, outcome)
             answers.append(answer)
             if acks == ACKS_ALL:
@@ -145,9 +163,10 @@ def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[Pr
     def finish() -> ProduceResponse | None:
         return _finish(broker, caller, acks, response)
 
-    if unverified:
-        verified = _verify(broker, caller, request, unverified, waiting)
-        return _after(verified, lambda: await_replicas(broker.loop, waiting, request.timeout_ms, finish))
+    if unverified or unchecked:
+        checks = [verdict.followed_by(partial(_checked, broker, caller, request, each, waiting)) for verdict, each in unchecked]
+        begun = all_of([*checks, *_verify(broker, caller, request, unverified, waiting)])
+        return _after(begun, lambda: await_replicas(broker.loop, waiting, request.timeout_ms, finish))
     if waiting:
         return await_replicas(broker.loop, waiting, request.timeout_ms, finish)
     return finish()
@@ -211,23 +230,40 @@ def _finish(broker: Broker, caller: Caller, acks: int, response: ProduceResponse
     return None
 
 
+# -- schemas ---------------------------------------------------------------------------------------
+
+
+def _checked(
+    broker: Broker, caller: Caller, request: ProduceRequest, batch: _Waiting, waiting: list[AwaitedEntry], verdict: Verdict
+) -> Promise[None]:
+    """Appends a batch that waited for its verdict, within this call: the next batch of its producer
+    gets its verdict right after."""
+    outcome = verdict or _append(broker, batch.partition, batch.data, request.acks, broker.clock.wall_ms())
+    if outcome is NOT_VERIFIED:
+        return all_of(_verify(broker, caller, request, [batch], waiting)).map(lambda _: None)
+    answer = batch.answers[batch.position] = _answer(batch.data.index, batch.partition, outcome)
+    if request.acks == ACKS_ALL:
+        _await_replicas(batch.partition, outcome, answer, waiting)
+    return Promise.kept(None)
+
+
 # -- transactions ----------------------------------------------------------------------------------
 
 
 def _verify(
-    broker: Broker, caller: Caller, request: ProduceRequest, unverified: list[_Unverified], waiting: list[AwaitedEntry]
-) -> Promise[list[None]]:
+    broker: Broker, caller: Caller, request: ProduceRequest, unverified: list[_Waiting], waiting: list[AwaitedEntry]
+) -> list[Promise[None]]:
     transactional_id = request.transactional_id
     if transactional_id is None:
         for each in unverified:
             each.answers[each.position] = _answer(each.data.index, each.partition, _NO_TRANSACTIONAL_ID)
-        return Promise.kept([])
+        return []
     # An honest request has one producer. A request with several is verified for each of them.
-    by_producer: dict[ProducerIdentity, list[_Unverified]] = {}
+    by_producer: dict[ProducerIdentity, list[_Waiting]] = {}
     for each in unverified:
         header = read_header(each.data.records)  # type: ignore[arg-type]
         by_producer.setdefault(ProducerIdentity(header.producer_id, header.producer_epoch), []).append(each)
-    return all_of([_verify_producer(broker, caller, request, producer, batches, waiting) for producer, batches in by_producer.items()])
+    return [_verify_producer(broker, caller, request, producer, batches, waiting) for producer, batches in by_producer.items()]
 
 
 def _verify_producer(
@@ -235,7 +271,7 @@ def _verify_producer(
     caller: Caller,
     request: ProduceRequest,
     producer: ProducerIdentity,
-    batches: list[_Unverified],
+    batches: list[_Waiting],
     waiting: list[AwaitedEntry],
 ) -> Promise[None]:
     assert request.transactional_id is not None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from barnabas.cli.acls.check import Settings
 from barnabas.cli.cluster.broker_requests import Brokers
+from barnabas.security.acls.explanation import Settings
 from barnabas.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 
 _BROKER: Final = 4  # Kafka's number of this type of resource

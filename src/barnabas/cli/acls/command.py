@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from barnabas.cli.acls.requests import create_acls, delete_acls, describe_acls
-from barnabas.cli.acls.rule_names import complete_operations, complete_resource_types, name_of, operation_named, resource_type_named
+from barnabas.cli.acls.rule_names import complete_operations, complete_resource_types, operation_named, resource_type_named
 from barnabas.cli.acls.rules import Roles, Subjects, check_operation, check_principal, filters, resources_named, rules
 from barnabas.cli.cluster.broker_requests import Brokers
 from barnabas.cli.cluster.options import Bootstrap, ConfigFile
@@ -18,6 +18,7 @@ from barnabas.cli.errors import Refused
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.security.acls.acl import ANY_HOST, CLUSTER_NAME, Acl, PatternType, Resource, ResourceType
 from barnabas.security.acls.acl_filter import AclFilter
+from barnabas.security.acls.words import name_of
 
 Allow = Annotated[
     list[str], typer.Option("--allow", metavar="PRINCIPAL", help="Allow this principal: User:alice, or User:* for everyone; repeatable.")
@@ -177,7 +178,7 @@ def check(
 
     The exit code is 1 if it may not."""
     from barnabas.cli.acls.broker_settings import authorizer_settings
-    from barnabas.cli.acls.check import Question, explain
+    from barnabas.security.acls.explanation import Question, explain
     from barnabas.security.principal import parse_principal
 
     kind, deed = resource_type_named(resource), operation_named(operation)

@@ -10,16 +10,13 @@ from enum import IntEnum
 from typing import TypeVar
 
 from barnabas.cli.errors import Refused
-from barnabas.security.acls.acl import Operation, PatternType, ResourceType
+from barnabas.security.acls.acl import Operation, ResourceType
+from barnabas.security.acls.words import name_of
 
 Name = TypeVar("Name", bound=IntEnum)
 
 RESOURCE_TYPES = tuple(each for each in ResourceType if each not in (ResourceType.UNKNOWN, ResourceType.ANY))
 OPERATION_NAMES = tuple(each for each in Operation if each not in (Operation.UNKNOWN, Operation.ANY))
-
-
-def name_of(value: IntEnum) -> str:
-    return value.name.lower().replace("_", "-")
 
 
 def operation_named(text: str) -> Operation:
@@ -36,16 +33,6 @@ def complete_operations(incomplete: str) -> list[str]:
 
 def complete_resource_types(incomplete: str) -> list[str]:
     return [name for each in RESOURCE_TYPES if (name := name_of(each)).startswith(incomplete)]
-
-
-def resource_text(kind: ResourceType, name: str, pattern: PatternType = PatternType.LITERAL) -> str:
-    """As part of a sentence: "topic orders", "the cluster", "topics that begin with or"."""
-    noun = name_of(kind).replace("-", " ")
-    if kind is ResourceType.CLUSTER:
-        return "the cluster"
-    if pattern is PatternType.PREFIXED:
-        return f"{noun}s that begin with {name}"
-    return f"every {noun}" if name == "*" else f"{noun} {name}"
 
 
 def _named(text: str, known: tuple[Name, ...], what: str) -> Name:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final, NamedTuple
 
-from barnabas.cli.acls.rule_names import name_of
 from barnabas.cli.errors import Refused
 from barnabas.security.acls.acl import ANY_HOST, CLUSTER_NAME, Acl, Operation, PatternType, Permission, ResourceType
 from barnabas.security.acls.acl_filter import AclFilter
 from barnabas.security.acls.operations import OPERATIONS
+from barnabas.security.acls.words import name_of
 from barnabas.security.principal import parse_principal
 
 _OPTIONS: Final = {

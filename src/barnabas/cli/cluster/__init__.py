@@ -10,8 +10,6 @@ Read :mod:`~.reach` first: :func:`~.reach.reach` turns the options of a command 
 :mod:`~.completion`         names of topics, groups and settings for the shell
 :mod:`~.client`             librdkafka clients; loaded only where one is needed
 :mod:`~.admin_request`      one request of our own to one broker
-:mod:`~.secure_connection`  TLS and logins for such a request
-:mod:`~.client_tls`         the certificates and keys of its TLS
 :mod:`~.broker_requests`    finds the broker for it: a coordinator, a leader or the controller
 :mod:`~.topic_metadata`     topics as the brokers describe them
 ==========================  ===================================================================

@@ -46,6 +46,7 @@ class CoordinatorOf(IntEnum):
 
     GROUP = 0
     TRANSACTION = 1
+    SHARE = 2
 
 
 class Broker(NamedTuple):
@@ -63,12 +64,14 @@ class Brokers:
         refuse_error(response.error_code, response.error_message, "Cannot list the cluster's brokers")
         return sorted(Broker(each.broker_id, f"{each.host}:{each.port}") for each in response.brokers)
 
-    def ask(self, broker: Broker, request: Any, *, codes: Callable[[Any], Iterable[int]] | None = None) -> Any:
+    def ask(
+        self, broker: Broker, request: Any, *, codes: Callable[[Any], Iterable[int]] | None = None, version_max: int | None = None
+    ) -> Any:
         """``codes`` finds the errors in a response; while one of them is retriable, the request is
         sent again."""
         deadline = time.monotonic() + ANSWER_SECONDS_MAX
         while True:
-            response = self._ask(broker.address, request)
+            response = self._ask(broker.address, request, version_max)
             if codes is None or _NOT_NOW.isdisjoint(codes(response)) or time.monotonic() > deadline:
                 return response
             time.sleep(_RETRY_SECONDS)

@@ -15,10 +15,10 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, ShareConsumer, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from barnabas.cli.cluster.admin_request import ask, error_words, may_ask
@@ -28,7 +28,9 @@ from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, Cluster, reach
 from barnabas.cli.cluster.topic_metadata import TopicDescription, ask_for_topics, from_librdkafka
 from barnabas.cli.errors import Refused
 from barnabas.client_settings.bearer_token import for_librdkafka_client
+from barnabas.client_settings.delegation_token import BY_TOKEN, is_by_token
 from barnabas.client_settings.errors import SettingsRefused
+from barnabas.direct_requests.logins import GSSAPI, mechanism_of
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest
 
@@ -46,6 +48,7 @@ __all__ = [
     "error_of",
     "make_admin",
     "make_consumer",
+    "make_share_consumer",
     "make_producer",
     "phrase",
     "reach",
@@ -64,6 +67,8 @@ Message: TypeAlias = Any
 PARTITION_EOF = KafkaError._PARTITION_EOF  # noqa: SLF001
 _REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})  # noqa: SLF001
 _UNANSWERED = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT})  # noqa: SLF001
+
+_OF_OUR_LOGINS = (BY_TOKEN, "security.protocol", "sasl.mechanism", "sasl.mechanisms")
 
 _silence = logging.getLogger("barnabas.librdkafka")
 _silence.addHandler(logging.NullHandler())
@@ -142,13 +147,14 @@ def make_admin(cluster: Cluster) -> Admin:
 def check_login(cluster: Cluster) -> None:
     """Raises ``Refused`` when the broker refuses the login or the certificates. librdkafka would
     try again for as long as a request may take, because it takes no refusal for final."""
-    admin = make_admin(cluster)
     if may_ask(cluster.properties):
+        _check_names(cluster)
         # A request of our own gets the refusal itself. librdkafka connects again and again when the
         # broker closes a connection, as it does when it misses a certificate or a login.
         request = DescribeClusterRequest(include_cluster_authorized_operations=False)
         ask(cluster.reachable, cluster.properties, request, seconds_max=ANSWER_SECONDS_MAX)
         return
+    admin = make_admin(cluster)
     deadline = time.monotonic() + ANSWER_SECONDS_MAX
     while True:
         try:
@@ -164,6 +170,21 @@ def check_login(cluster: Cluster) -> None:
             return
 
 
+def _check_names(cluster: Cluster) -> None:
+    """A misspelt property is an error for every command, also for one with a login that librdkafka
+    does not have."""
+    properties = cluster.properties
+    has_login = properties.get("security.protocol", "").lower().startswith("sasl_")
+    if not has_login or not (is_by_token(properties) or mechanism_of(properties) == GSSAPI):
+        make_admin(cluster)
+        return
+    known = {name: value for name, value in properties.items() if name not in _OF_OUR_LOGINS}
+    settings = _settings(replace(cluster, properties=known), {})
+    # Without an address the client does not connect.
+    del settings["bootstrap.servers"]
+    _make(AdminClient, settings)
+
+
 def make_producer(cluster: Cluster, settings: Mapping[str, Any]) -> Producer:
     # librdkafka's default partitioner assigns keys to other partitions than Java's producers do.
     made: Producer = _make(Producer, {"partitioner": "murmur2_random", **_settings(cluster, settings)})
@@ -173,6 +194,11 @@ def make_producer(cluster: Cluster, settings: Mapping[str, Any]) -> Producer:
 def make_consumer(cluster: Cluster, settings: Mapping[str, Any]) -> Consumer:
     own = {"group.id": "barnabas-cli", "enable.auto.commit": False, "enable.auto.offset.store": False}
     made: Consumer = _make(Consumer, _settings(cluster, {**own, **settings}))
+    return made
+
+
+def make_share_consumer(cluster: Cluster, settings: Mapping[str, Any]) -> ShareConsumer:
+    made: ShareConsumer = _make(ShareConsumer, _settings(cluster, settings))
     return made
 
 

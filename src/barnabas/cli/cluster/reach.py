@@ -4,8 +4,8 @@
 probes its addresses in turn. librdkafka itself waits for a broker that may yet come up, while a
 user at a terminal wants to know at once that no broker listens, and why.
 
-librdkafka is loaded only by :meth:`Cluster.admin`, :meth:`Cluster.producer` and
-:meth:`Cluster.consumer`: it takes as long as all else that a short command does.
+librdkafka is loaded only by :meth:`Cluster.admin`, :meth:`Cluster.producer` and the consumers of
+:class:`Cluster`: it takes as long as all else that a short command does.
 """
 
 from __future__ import annotations
@@ -31,13 +31,15 @@ from barnabas.client_settings.java_names import for_librdkafka, ignored_sentence
 from barnabas.config.addresses import host_and_port
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaException, Producer
+    from confluent_kafka import Consumer, KafkaException, Producer, ShareConsumer
 
     from barnabas.cli.cluster.client import Admin
 
 # The longest a request may take. The slowest requests wait for a new leader after a broker was
 # killed, and the session of that broker alone takes nine seconds to expire.
 ANSWER_SECONDS_MAX = 30.0
+# Confluent's names for the settings of a registry among those of a Kafka client.
+_OF_REGISTRY = ("schema.registry.", "basic.auth.", "bearer.auth.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Cluster:
     reachable: str  # the first bootstrap address at which a broker answered
     # With librdkafka's names. They may hold passwords, which must not appear in a traceback.
     properties: Mapping[str, str] = field(repr=False)
+    # Of the schema registry, which librdkafka does not know.
+    registry: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def addresses(self) -> list[str]:
@@ -72,6 +76,12 @@ class Cluster:
 
         return make_consumer(self, settings)
 
+    def share_consumer(self, settings: Mapping[str, Any]) -> ShareConsumer:
+        """A member of the share group that ``settings`` name."""
+        from barnabas.cli.cluster.client import make_share_consumer
+
+        return make_share_consumer(self, settings)
+
     def refusal(self, exception: KafkaException, doing: str) -> Refused:
         """``doing`` begins the sentence: "Cannot create topic t"."""
         from barnabas.cli.cluster.client import refusal
@@ -85,8 +95,13 @@ def reach(bootstrap: str | None, config_file: Path | None) -> Cluster:
     if ignored:
         typer.echo(f"barnabas: {ignored_sentence(ignored)}", err=True)
     addresses = choice.addresses or DEFAULT_BOOTSTRAP
-    cluster = Cluster(addresses, _first_reachable(addresses, _uses_tls(choice.properties)), choice.properties)
-    if choice.properties:
+    registry = {name: value for name, value in choice.properties.items() if name.startswith(_OF_REGISTRY)}
+    properties = {name: value for name, value in choice.properties.items() if name not in registry}
+    if registry:
+        # SASL_INHERIT means the login of the brokers.
+        registry |= {name: properties[name] for name in ("sasl.username", "sasl.password") if name in properties}
+    cluster = Cluster(addresses, _first_reachable(addresses, _uses_tls(properties)), properties, registry)
+    if properties:
         # Requests of our own need no librdkafka, but a misspelt property is an error for every
         # command.
         _check_client(cluster)

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Cluster
 from barnabas.cli.consume.span import AtOffset, LogEnds, Range, Span, resolve, times_of
 from barnabas.cli.errors import Refused
-from barnabas.coordinators.pattern import matcher
+from barnabas.model.pattern import matcher
 
 _INTERNAL = "__"
 _PATTERN_CHARACTERS = frozenset("*+?[]()|\\$")

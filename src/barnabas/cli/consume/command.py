@@ -17,14 +17,18 @@ from confluent_kafka import Consumer, KafkaException
 from barnabas.cli.cluster.client import Bootstrap, Cluster, ConfigFile, reach
 from barnabas.cli.consume.assigned import BoundedPartitions, FollowedPartitions
 from barnabas.cli.consume.assignment import check_patterns, choose_topics, is_pattern, partitions_of, resolve_ranges
-from barnabas.cli.consume.filter.grammar import parse_filter
+from barnabas.cli.consume.filter import parse_filter
 from barnabas.cli.consume.json_lines import json_renderer
 from barnabas.cli.consume.membership import Membership
 from barnabas.cli.consume.pretty import palette_of_terminal, pretty_record_renderer, pretty_value_renderer
-from barnabas.cli.consume.reading import Limits, RecordPrinter, Source
+from barnabas.cli.consume.reading import Keep, Limits, RecordPrinter, Source
+from barnabas.cli.consume.sharing import Acknowledgement, ShareMembership, share_settings
 from barnabas.cli.consume.span import AtEarliest, AtTime, BeforeEnd, Span, parse_offset
 from barnabas.cli.consume.template import Render, Spelling, template_renderer
 from barnabas.cli.errors import Refused
+from barnabas.cli.registry_records.decoded_output import DecodedOutput
+from barnabas.cli.registry_records.formats import Format
+from barnabas.cli.registry_records.options import RegistryLogin, RegistryUrl, ShownKeys, ShownValues
 from barnabas.cli.terminal.escapes import argument_bytes, unescape
 from barnabas.cli.terminal.record_text import Notation
 from barnabas.cli.terminal.times import TIME, parse_time_ms
@@ -67,6 +71,16 @@ def consume(
         str | None,
         typer.Option("--group", "-G", metavar="GROUP", help="Join this consumer group, start at its offsets, and commit what was printed."),
     ] = None,
+    share: Annotated[
+        str | None,
+        typer.Option("--share", metavar="GROUP", help="Join this share group, and acknowledge what was printed."),
+    ] = None,
+    acknowledgement: Annotated[
+        Acknowledgement,
+        typer.Option(
+            "--ack", help="How to acknowledge records of a share group: done with it, deliver it again, or never deliver it again."
+        ),
+    ] = Acknowledgement.ACCEPT,
     condition: Annotated[
         str | None,
         typer.Option("--filter", metavar="CONDITION", help="""Only records for which this is true: '.user.id == 7 and key != "x"'."""),
@@ -97,8 +111,10 @@ def consume(
         str | None, typer.Option("--null-marker", help="What to print for a null key or value; default: nothing.")
     ] = None,
     null_as_word: Annotated[bool, typer.Option("-Z", help="The same as --null-marker NULL.")] = False,
-    key_format: Annotated[Notation, typer.Option("--key-format", help="How to print keys.")] = Notation.TEXT,
-    value_format: Annotated[Notation, typer.Option("--value-format", help="How to print values.")] = Notation.TEXT,
+    key_format: ShownKeys = None,
+    value_format: ShownValues = None,
+    registry: RegistryUrl = None,
+    registry_login: RegistryLogin = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per record, which produce --json takes back.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Escape and colour nothing on a terminal.")] = False,
     isolation: Annotated[Isolation, typer.Option("--isolation", help="Whether to print records of open and aborted transactions.")] = (
@@ -109,13 +125,15 @@ def consume(
 ) -> None:
     """Print records as they come, until Ctrl-C, --max, --timeout, --until-end or the end of a
     range."""
+    usual = Format.TEXT if registry is None else Format.AUTO
+    keys, values = key_format or usual, value_format or usual
     looks = Looks(
         template=template,
         key_separator=_unescaped("--key-separator", key_separator),
         delimiter=_unescaped("--delimiter", delimiter),
         null_marker=argument_bytes(_NULL if null_as_word else null_marker or ""),
-        key_format=key_format,
-        value_format=value_format,
+        key_format=keys.notation,
+        value_format=values.notation,
         as_json=as_json,
     )
     if null_as_word and null_marker is not None:
@@ -124,23 +142,64 @@ def consume(
     render = looks.renderer(terminal=sys.stdout.isatty() and not raw)
     keep = None if condition is None else parse_filter(condition)
     reading = Reading(topics, partition, span, isolation)
-    out = sys.stdout.buffer
     check_patterns(topics)
+    limits = Limits(records_max, timeout)
+    if registry is not None and not (keys.needs_registry or values.needs_registry):
+        raise Refused("--registry is for keys or values with schemas: their format is avro, json_schema, protobuf or auto.")
+    decoded = DecodedOutput(keys, values, registry, registry_login)
+    if share is not None:
+        reading.check_share(share, group)
+        cluster = reach(bootstrap, config_file)
+        with decoded.of(cluster, render, keep) as (render, keep):
+            _consume_shared(cluster, share, topics, acknowledgement, render, keep, limits)
+        return
+    if acknowledgement is not Acknowledgement.ACCEPT:
+        raise Refused("--ack is for records of a share group: name one with --share.")
     if group is not None:
         reading.check_group(group)
     cluster = reach(bootstrap, config_file)
+    with decoded.of(cluster, render, keep) as (render, keep):
+        _consume(cluster, reading, group, render, keep, limits)
+
+
+def _consume(cluster: Cluster, reading: Reading, group: str | None, render: Render, keep: Keep | None, limits: Limits) -> None:
+    out = sys.stdout.buffer
     consumer = cluster.consumer(reading.settings(group))
     try:
         source = reading.assigned(cluster, consumer) if group is None else reading.subscribed(cluster, consumer, out.flush)
-        printer = RecordPrinter(out, render, keep, source, Limits(records_max, timeout))
+        printer = RecordPrinter(out, render, keep, source, limits)
         with _commit_at_the_end(source, out.flush):
             printer.run(consumer)
     except KafkaException as error:
-        raise cluster.refusal(error, f"Cannot consume {', '.join(topics)}") from error
+        raise cluster.refusal(error, f"Cannot consume {', '.join(reading.arguments)}") from error
     except KeyboardInterrupt:
         # Ctrl-C is the normal way to stop a consumer, not a failure.
         pass
     finally:
+        consumer.close()
+
+
+def _consume_shared(
+    cluster: Cluster,
+    group: str,
+    topics: list[str],
+    acknowledgement: Acknowledgement,
+    render: Render,
+    keep: Keep | None,
+    limits: Limits,
+) -> None:
+    # librdkafka would wait for topics that do not exist yet; a name with a typing error never will.
+    partitions_of(cluster, topics, ())
+    consumer = cluster.share_consumer(share_settings(group, limits.records))
+    try:
+        consumer.subscribe(list(dict.fromkeys(topics)))
+        ShareMembership(consumer, acknowledgement, sys.stdout.buffer).run(render, keep, limits)
+    except KafkaException as error:
+        raise cluster.refusal(error, f"Cannot consume {', '.join(topics)}") from error
+    except KeyboardInterrupt:
+        pass
+    finally:
+        # Sends the last acknowledgements and leaves the group.
         consumer.close()
 
 
@@ -200,6 +259,23 @@ class Reading:
             raise Refused("--group assigns the partitions, so --partition cannot choose them.")
         if self.span.start not in (AtEarliest(), BeforeEnd()) or self.span.end not in (None, BeforeEnd()):
             raise Refused("--group starts at the offsets of the group: --offset takes only earliest or latest, for partitions without one.")
+
+    def check_share(self, share: str, group: str | None) -> None:
+        if not share:
+            raise Refused("--share cannot be empty.")
+        if group is not None:
+            raise Refused("--share and --group join groups of different kinds: give one of them.")
+        if self.partitions:
+            raise Refused("--share assigns the partitions, so --partition cannot choose them.")
+        if any(is_pattern(each) for each in self.arguments):
+            raise Refused("A share group subscribes to topics by their names, and not by patterns.")
+        if self.span != Span(BeforeEnd()):
+            raise Refused(
+                "--share starts where the group is. `barnabas share-groups reset-offsets` moves it, and the group's setting "
+                "share.auto.offset.reset chooses the start of a new one."
+            )
+        if self.isolation is not Isolation.READ_COMMITTED:
+            raise Refused("The group's setting share.isolation.level decides whether --share reads records of open transactions.")
 
     def settings(self, group: str | None) -> dict[str, Any]:
         settings: dict[str, Any] = {"isolation.level": self.isolation.value, "error_cb": lambda _: None, "auto.offset.reset": "error"}

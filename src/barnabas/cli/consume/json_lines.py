@@ -9,13 +9,14 @@ base64 under ``key_base64`` or ``value_base64``; the reader is
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 
 from barnabas.cli.cluster.client import Message
 from barnabas.cli.consume.headers import headers_of
 from barnabas.cli.consume.template import Render
+from barnabas.cli.registry_records.decoded_message import DecodedMessage
 from barnabas.cli.terminal.record_text import Notation, json_bytes
 
 
@@ -43,7 +44,15 @@ def describe(message: Message, key_format: Notation, value_format: Notation) -> 
         "offset": message.offset(),
         "timestamp": timestamp,
         "timestamp_type": "LogAppendTime" if kind == TIMESTAMP_LOG_APPEND_TIME else "CreateTime",
-        **json_bytes("key", message.key(), key_format),
-        **json_bytes("value", message.value(), value_format),
+        **_part("key", message, key_format),
+        **_part("value", message, value_format),
         "headers": [{"name": name, **json_bytes("value", value)} for name, value in headers_of(message)],
     }
+
+
+def _part(name: Literal["key", "value"], message: Message, notation: Notation) -> dict[str, Any]:
+    if isinstance(message, DecodedMessage):
+        decoded = message.decoded_key if name == "key" else message.decoded_value
+        if decoded is not None:
+            return decoded.fields(name)
+    return dict(json_bytes(name, message.key() if name == "key" else message.value(), notation))

@@ -19,12 +19,12 @@ from barnabas.cli.consume.membership import Membership
 from barnabas.cli.consume.template import Render
 
 # How long it may take to notice a signal or --timeout.
-_POLL_SECONDS = 0.2
+POLL_SECONDS = 0.2
 # Large enough that the call costs little per record, small enough that the first lines show soon.
 _RECORDS_AT_ONCE = 1000
 # Errors that librdkafka reports while it keeps trying. A consumer whose output is read too slowly
 # leaves its group and joins again with the next poll.
-_PASSING = frozenset(
+PASSING_ERRORS = frozenset(
     {
         KafkaError._TRANSPORT,  # noqa: SLF001
         KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
@@ -67,7 +67,7 @@ class RecordPrinter:
             if not batch:
                 self._flush()
                 self._source.idle()
-                message = consumer.poll(_POLL_SECONDS)
+                message = consumer.poll(POLL_SECONDS)
                 batch = [] if message is None else [message]
             if self._print(batch):
                 last_record = time.monotonic()
@@ -86,7 +86,7 @@ class RecordPrinter:
             return self._render_all(batch, lines, done)
         finally:
             # One write, since standard output may have no buffer of its own (PYTHONUNBUFFERED).
-            _write_all(self._out, b"".join(lines))
+            write_all(self._out, b"".join(lines))
             if self._printed is not None:
                 for message in done:
                     self._printed(message)
@@ -116,11 +116,11 @@ class RecordPrinter:
         error = message.error()
         if error.code() == PARTITION_EOF:
             self._source.at_end(message.topic(), message.partition())
-        elif error.code() not in _PASSING:
+        elif error.code() not in PASSING_ERRORS:
             raise KafkaException(error)
 
 
-def _write_all(out: BinaryIO, data: bytes) -> None:
+def write_all(out: BinaryIO, data: bytes) -> None:
     """Without a buffer a signal may end a write in the middle."""
     left = memoryview(data)
     while left:

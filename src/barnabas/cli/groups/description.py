@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from barnabas.administration.offset_reset import Partition
 from barnabas.cli.cluster.broker_requests import Broker, Brokers, CoordinatorOf, refuse_error
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.compiler import decode
@@ -72,6 +73,10 @@ class GroupDescription:
     members: tuple[GroupMember, ...]
     epoch: int | None = None
     target_epoch: int | None = None
+
+    def owners(self) -> dict[Partition, GroupMember]:
+        assigned = ((each, topic, numbers) for each in self.members for topic, numbers in each.assignment.items())
+        return {Partition(topic, number): each for each, topic, numbers in assigned for number in numbers}
 
 
 def describe_group(brokers: Brokers, group_id: str) -> GroupDescription | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from barnabas.administration.offset_reset import LogEnds, Partition
 from barnabas.cli.cluster.broker_requests import Brokers, CoordinatorOf, refuse_error
 from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX
 from barnabas.cli.cluster.topic_metadata import TopicDescription
@@ -45,14 +46,6 @@ Group = Annotated[str, typer.Argument(metavar="GROUP")]
 Topics = Annotated[
     list[str], typer.Option("--topic", metavar="TOPIC[:0,2]", help="A topic, or some of its partitions; may be given several times.")
 ]
-
-
-class Partition(NamedTuple):
-    topic: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"partition {self.number} of topic {self.topic}"
 
 
 def committed_offsets(brokers: Brokers, group_id: str) -> dict[Partition, int]:
@@ -123,13 +116,6 @@ def delete_offsets(brokers: Brokers, group_id: str, partitions: Collection[Parti
                 raise Refused(f"Members of group {group_id} are subscribed to topic {topic.name}, so its offsets stay.")
             partition = Partition(topic.name, each.partition_index)
             refuse_error(each.error_code, None, f"Cannot delete the offset of group {group_id} in {partition}")
-
-
-class LogEnds(NamedTuple):
-    """The log start offset, and the offset of the next record that consumers will see."""
-
-    start: int
-    end: int
 
 
 def log_ends(admin: Admin, partitions: Collection[Partition]) -> dict[Partition, LogEnds]:

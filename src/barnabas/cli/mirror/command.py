@@ -6,19 +6,25 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barnabas.cli.cluster.client import reach
 from barnabas.cli.cluster.options import SECURE_CLIENT_FILE
 from barnabas.cli.cluster.reach import secure_file
+from barnabas.cli.cluster.registry_of_cluster import registry_settings
 from barnabas.cli.errors import Refused
 from barnabas.cli.mirror.view import watching
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.mirror.schemas import SchemasMode
 from barnabas.pipelines.mirror.selection import Policy
+
+if TYPE_CHECKING:
+    from barnabas.registry_client import RegistrySettings
 
 DEFAULT_CHECKPOINT = ".barnabas/checkpoints"
 # As many tasks as cores. A task may fail three times before the mirror does, so that a leader
@@ -44,6 +50,11 @@ ToConfig = Annotated[
 ]
 FromSecure = Annotated[bool, typer.Option("--from-secure", help=f"The same as --from-config {SECURE_CLIENT_FILE}.")]
 ToSecure = Annotated[bool, typer.Option("--to-secure", help=f"The same as --to-config {SECURE_CLIENT_FILE}.")]
+Schemas = Annotated[
+    SchemasMode, typer.Option("--schemas", help="copy: schemas with their ids. translate: new ids, in the records too. none: leave them.")
+]
+FromRegistry = Annotated[str | None, typer.Option("--from-registry", metavar="URL", help="The schema registry of --from.")]
+ToRegistry = Annotated[str | None, typer.Option("--to-registry", metavar="URL", help="The schema registry of --to.")]
 Groups = Annotated[list[str], typer.Option("--groups", metavar="REGEX", help="Consumer groups whose offsets are translated.")]
 NoGroups = Annotated[bool, typer.Option("--no-groups", help="Do not translate offsets of groups.")]
 Once = Annotated[bool, typer.Option("--once", help="Copy the records available now, then end.")]
@@ -72,6 +83,9 @@ def mirror(
     master: Master = None,
     sync_seconds: SyncSeconds = 10.0,
     batch_records: BatchRecords = 500_000,
+    schemas: Schemas = SchemasMode.NONE,
+    from_registry: FromRegistry = None,
+    to_registry: ToRegistry = None,
     from_config: FromConfig = None,
     to_config: ToConfig = None,
     from_secure: FromSecure = False,
@@ -104,6 +118,9 @@ def mirror(
             once=once,
             sync_seconds=sync_seconds,
             batch_records_max=batch_records,
+            schemas=schemas,
+            from_registry=_registry("--from-registry", from_registry, clusters[0].registry, schemas),
+            to_registry=_registry("--to-registry", to_registry, clusters[1].registry, schemas),
         )
         stop_asked = threading.Event()
         with stop_signals(stop_asked), ignore_failures_while_stopping(stop_asked), ExitStack() as at_end:
@@ -115,3 +132,16 @@ def mirror(
                 Mirror(session, options, stop_asked).run(show)
     except PipelineError as error:
         raise Refused(str(error)) from error
+
+
+def _registry(option: str, url: str | None, properties: Mapping[str, str], schemas: SchemasMode) -> RegistrySettings | None:
+    """The address of the option, with the login and TLS that the properties of the cluster have
+    for its registry."""
+    if schemas is SchemasMode.NONE:
+        if url is not None:
+            raise Refused(f"{option} goes with --schemas copy or --schemas translate.")
+        return None
+    found = registry_settings(url, properties)
+    if found is None:
+        raise Refused(f"--schemas {schemas.value} needs {option}, or schema.registry.url among the properties of that cluster.")
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,26 @@ from barnabas.cli.produce.draft import ANY_PARTITION, NOW, Defaults, Draft
 from barnabas.cli.produce.json_records import JsonNotation
 from barnabas.cli.produce.line_records import LineNotation
 from barnabas.cli.produce.sources import Sources, TooLong
+from barnabas.cli.registry_records.encoders import Encoders
+from barnabas.cli.registry_records.options import (
+    KeyMessage,
+    KeySchema,
+    KeySchemaId,
+    KeySchemaVersion,
+    KeySubject,
+    ReadKeys,
+    ReadValues,
+    RegistryLogin,
+    RegistryUrl,
+    SchemaReferences,
+    ValueMessage,
+    ValueSchema,
+    ValueSchemaId,
+    ValueSchemaVersion,
+    ValueSubject,
+)
+from barnabas.cli.registry_records.part_encoder import PartEncoder
+from barnabas.cli.registry_records.schema_choice import SchemaChoice
 from barnabas.cli.terminal.escapes import argument_bytes, unescape
 from barnabas.cli.terminal.output import print_json, progress
 from barnabas.cli.terminal.overrides import parse_pairs
@@ -65,8 +85,21 @@ def produce(
     whole_files: Annotated[bool, typer.Option("--whole-files", help="Send each --file as one record.")] = False,
     null_marker: Annotated[str | None, typer.Option("--null-marker", help="A key or value with this text is null.")] = None,
     null_when_empty: Annotated[bool, typer.Option("-Z", help="An empty key or value is null.")] = False,
-    key_format: Annotated[Notation, typer.Option("--key-format", help="The notation of keys.")] = Notation.TEXT,
-    value_format: Annotated[Notation, typer.Option("--value-format", help="The notation of values.")] = Notation.TEXT,
+    key_format: ReadKeys = None,
+    value_format: ReadValues = None,
+    registry: RegistryUrl = None,
+    registry_login: RegistryLogin = None,
+    key_schema: KeySchema = None,
+    key_schema_id: KeySchemaId = None,
+    key_schema_version: KeySchemaVersion = None,
+    key_subject: KeySubject = None,
+    key_message: KeyMessage = None,
+    value_schema: ValueSchema = None,
+    value_schema_id: ValueSchemaId = None,
+    value_schema_version: ValueSchemaVersion = None,
+    value_subject: ValueSubject = None,
+    value_message: ValueMessage = None,
+    schema_reference: SchemaReferences = [],  # noqa: B006
     records_max: Annotated[int | None, typer.Option("--max", "-c", min=1, help="Stop after this many records.")] = None,
     compression: Annotated[Compression | None, typer.Option("--compression", "-z", help="Default: none.")] = None,
     acks: Annotated[Acks | None, typer.Option("--acks", help="Which replicas must acknowledge a record; default: all.")] = None,
@@ -81,8 +114,16 @@ def produce(
 ) -> None:
     """Send lines of stdin or of files, JSON lines, or one --value as records."""
     lines = LineOptions(key_separator, header_separator, delimiter, null_marker, null_when_empty)
+    used = tuple(schema_reference)
+    keys = SchemaChoice("key", key_format, key_schema, key_schema_id, key_schema_version, key_subject, key_message, used)
+    values = SchemaChoice("value", value_format, value_schema, value_schema_id, value_schema_version, value_subject, value_message, used)
+    encoders = Encoders(keys, values, registry, registry_login)
+    # Schemas come before the first record: every record is checked before it is sent.
+    cluster = reach(bootstrap, config_file) if encoders.needed else None
+    key_encoder, value_encoder = encoders.made(cluster, topic) if cluster is not None else (None, None)
+    key_notation, value_notation = keys.chosen_format.notation, values.chosen_format.notation
     defaults = Defaults(
-        _parse_option("--key", key, key_format),
+        _parse_option("--key", key, key_notation, key_encoder),
         tuple((name, argument_bytes(text)) for name, text in parse_pairs("--header", header)),
         NOW if timestamp is None else parse_time_ms("--timestamp", timestamp, now_ms=time.time_ns() // 1_000_000),
         ANY_PARTITION if partition is None else partition,
@@ -91,7 +132,7 @@ def produce(
         raise Refused("--keep-partition takes the partitions from --json, so it needs --json and excludes --partition.")
     if value is not None or tombstone:
         lines.check_single(value, tombstone=tombstone, reads=bool(file) or from_json or whole_files)
-        records: Iterable[Draft | bytes] = [defaults.draft(_parse_option("--value", value, value_format))]
+        records: Iterable[Draft | bytes] = [defaults.draft(_parse_option("--value", value, value_notation, value_encoder))]
         sources = None
     else:
         sources = Sources(file)
@@ -99,11 +140,11 @@ def produce(
     if whole_files and not file:
         raise Refused("--whole-files needs --file.")
     notation = (
-        JsonNotation(key_format, value_format, keep_partition, defaults)
+        JsonNotation(key_notation, value_notation, keep_partition, defaults, key_encoder, value_encoder)
         if from_json
-        else lines.notation(key_format, value_format, defaults)
+        else replace(lines.notation(key_notation, value_notation, defaults), key_encoder=key_encoder, value_encoder=value_encoder)
     )
-    cluster = reach(bootstrap, config_file)
+    cluster = cluster or reach(bootstrap, config_file)
     producer = cluster.producer(_settings(cluster, compression, acks, idempotent, timeout))
     check_topic(cluster, producer, topic, partition)
     transaction = Transaction(cluster, producer)
@@ -242,9 +283,11 @@ def _settings(
     return settings
 
 
-def _parse_option(option: str, text: str | None, notation: Notation) -> bytes | None:
+def _parse_option(option: str, text: str | None, notation: Notation, encoder: PartEncoder | None) -> bytes | None:
     try:
-        return None if text is None else parse_bytes(argument_bytes(text), notation)
+        if text is None:
+            return None
+        return encoder.of_text(argument_bytes(text)) if encoder is not None else parse_bytes(argument_bytes(text), notation)
     except ValueError as error:
         raise Refused(f"{option} {error}.") from error
 

@@ -2,8 +2,9 @@
 
 The key, the value, the headers and the timestamp are taken over, the partition only with
 ``--keep-partition``. ``topic``, ``offset`` and ``timestamp_type`` say where a record came from, and
-are dropped. All fields may be missing. A key or value may also be an object or an array instead of
-text, which is sent as JSON without spaces.
+are dropped, and so are the schemas and errors of decoded records. All fields may be missing. A key
+or value may also be an object or an array instead of text, which is sent as JSON without spaces; by
+a schema it may be any JSON.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from barnabas.cli.produce.draft import NO_DEFAULTS, Defaults, Draft, Headers
+from barnabas.cli.registry_records.part_encoder import PartEncoder
 from barnabas.cli.terminal.record_text import Notation, parse_bytes
 
 _FIELDS = frozenset(
     {"topic", "partition", "offset", "timestamp", "timestamp_type", "key", "key_base64", "value", "value_base64", "headers"}
+    # Of records that were decoded by a registry.
+    | {"key_schema", "key_error", "value_schema", "value_error"}
 )
 _HEADER_FIELDS = frozenset({"name", "value", "value_base64"})
 _PARTITION_MAX = 2**31 - 1
@@ -33,15 +37,18 @@ class JsonNotation:
     value_format: Notation = Notation.TEXT
     keep_partition: bool = False
     defaults: Defaults = NO_DEFAULTS
+    key_encoder: PartEncoder | None = None
+    value_encoder: PartEncoder | None = None
 
     def parse(self, line: bytes) -> Draft:
         """Raises ``ValueError`` with the problem of the line."""
         record = _object(line)
         defaults = self.defaults
-        key = _bytes(record, "key", self.key_format) if "key" in record or "key_base64" in record else defaults.key
+        own_key = "key" in record or "key_base64" in record
+        key = _part(record, "key", self.key_format, self.key_encoder) if own_key else defaults.key
         return Draft(
             key,
-            _bytes(record, "value", self.value_format),
+            _part(record, "value", self.value_format, self.value_encoder),
             [*defaults.headers, *_headers(record.get("headers"))],
             _whole(record, "timestamp", _TIMESTAMP_MAX, defaults.timestamp_ms),
             _whole(record, "partition", _PARTITION_MAX, defaults.partition) if self.keep_partition else defaults.partition,
@@ -75,6 +82,18 @@ def _check_fields(found: dict[str, Any], known: frozenset[str], what: str) -> No
     for name in ("key", "value"):
         if name in found and f"{name}_base64" in found:
             raise ValueError(f"has both {name} and {name}_base64")
+
+
+def _part(record: dict[str, Any], name: str, notation: Notation, encoder: PartEncoder | None) -> bytes | None:
+    """Bytes in base64 are those of a record that could not be decoded: they are sent as they
+    are."""
+    if encoder is None or record.get(f"{name}_base64") is not None:
+        return _bytes(record, name, notation)
+    value = record.get(name)
+    try:
+        return None if value is None else encoder.of_json(value)
+    except ValueError as error:
+        raise ValueError(f"has a {name} that {error}") from error
 
 
 def _bytes(record: dict[str, Any], name: str, notation: Notation = Notation.TEXT) -> bytes | None:

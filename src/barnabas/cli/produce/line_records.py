@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from barnabas.cli.produce.draft import NO_DEFAULTS, Defaults, Draft, Headers
+from barnabas.cli.registry_records.part_encoder import PartEncoder
 from barnabas.cli.terminal.record_text import Notation, parse_bytes
 
 
@@ -22,6 +23,8 @@ class LineNotation:
     key_format: Notation = Notation.TEXT
     value_format: Notation = Notation.TEXT
     defaults: Defaults = NO_DEFAULTS
+    key_encoder: PartEncoder | None = None
+    value_encoder: PartEncoder | None = None
 
     def parse(self, line: bytes) -> Draft:
         """Raises ``ValueError`` with the problem of the line."""
@@ -32,8 +35,9 @@ class LineNotation:
             headers += self._headers(text)
         if self.key_separator is not None:
             text, line = _cut(line, self.key_separator, "key separator")
-            key = self._part("key", text, self.key_format)
-        return Draft(key, self._part("value", line, self.value_format), headers, defaults.timestamp_ms, defaults.partition)
+            key = self._part("key", text, self.key_format, self.key_encoder)
+        value = self._part("value", line, self.value_format, self.value_encoder)
+        return Draft(key, value, headers, defaults.timestamp_ms, defaults.partition)
 
     def _headers(self, text: bytes) -> Headers:
         headers: Headers = []
@@ -47,11 +51,11 @@ class LineNotation:
                 raise ValueError("has a header whose name is not UTF-8") from error
         return headers
 
-    def _part(self, what: str, text: bytes, notation: Notation) -> bytes | None:
+    def _part(self, what: str, text: bytes, notation: Notation, encoder: PartEncoder | None) -> bytes | None:
         if self.null_marker is not None and text == self.null_marker:
             return None
         try:
-            return parse_bytes(text, notation)
+            return encoder.of_text(text) if encoder is not None else parse_bytes(text, notation)
         except ValueError as error:
             raise ValueError(f"has a {what} that {error}") from error
 

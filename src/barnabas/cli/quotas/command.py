@@ -10,11 +10,13 @@ from barnabas.cli.cluster.broker_requests import Brokers
 from barnabas.cli.cluster.options import Bootstrap, ConfigFile
 from barnabas.cli.cluster.reach import reach
 from barnabas.cli.errors import Refused
-from barnabas.cli.quotas.entities import CLIENT_ID, DEFAULT, IP, USER, Entity, entity_of, entity_text
+from barnabas.cli.quotas.entities import DEFAULT, entity_of
 from barnabas.cli.quotas.requests import Match, Quota, alter_quotas, describe_quotas
-from barnabas.cli.quotas.values import LIMITS, OF_ADDRESSES, check_limit, parse_value, value_text
+from barnabas.cli.quotas.values import check_limit, parse_value
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.cli.terminal.overrides import parse_pairs
+from barnabas.security.quotas.entities import CLIENT_ID, IP, USER, Entity, entity_text
+from barnabas.security.quotas.limits import LIMITS, OF_ADDRESSES, value_text
 
 _MISSING = "-"
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from barnabas.cli.cluster.admin_request import error_words
 from barnabas.cli.cluster.broker_requests import Brokers, refuse_error
 from barnabas.cli.errors import Refused
-from barnabas.cli.quotas.entities import CLIENT_ID, IP, USER, Entity, Part
 from barnabas.model.errors import ErrorCode
+from barnabas.security.quotas.entities import CLIENT_ID, IP, USER, Entity, Part
 from barnabas.wire.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse, EntityData, EntryData, OpData
 from barnabas.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest, DescribeClientQuotasResponse
 

@@ -19,18 +19,7 @@ from barnabas.cli.cluster.broker_requests import Broker, Brokers
 from barnabas.cli.cluster.options import Bootstrap, ConfigFile
 from barnabas.cli.cluster.reach import reach
 from barnabas.cli.errors import Refused
-from barnabas.cli.reassign.plan import (
-    Assignment,
-    Move,
-    PartitionName,
-    ReplicaName,
-    as_json as plan_as_json,
-    follower_throttles,
-    leader_throttles,
-    propose,
-    read_plan,
-    read_topics,
-)
+from barnabas.cli.reassign.plan import ReplicaName, as_json as plan_as_json, read_plan, read_topics
 from barnabas.cli.reassign.replica_directories import Place, place_replicas, places_of
 from barnabas.cli.reassign.requests import (
     Member,
@@ -45,6 +34,9 @@ from barnabas.cli.reassign.requests import (
     set_throttles,
 )
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
+from barnabas.reassignment.assignment import Assignment, PartitionName
+from barnabas.reassignment.proposal import CannotAssign, propose
+from barnabas.reassignment.throttles import Move, follower_throttles, leader_throttles
 
 _MISSING = "-"
 # A new replica appears on its broker soon after the controller has assigned it. Kafka's tool waits
@@ -88,7 +80,10 @@ def generate(
     if None in chosen.values() and any(chosen.values()):
         raise Refused("Only some of the brokers have a rack; --disable-rack-aware ignores racks.")
     current = current_assignment(cluster.admin(), names)
-    proposed = propose(current, chosen)
+    try:
+        proposed = propose(current, chosen)
+    except CannotAssign as error:
+        raise Refused(str(error)) from error
     if plan_to is not None:
         _write(plan_to, plan_as_json(proposed))
     if as_json:

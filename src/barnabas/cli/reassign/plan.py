@@ -1,5 +1,4 @@
-"""Assignments of replicas to brokers: the files that hold them, and a proposal that moves few
-replicas.
+"""The files that hold assignments of replicas to brokers.
 
 The files are those of ``kafka-reassign-partitions``, in and out::
 
@@ -14,26 +13,15 @@ The first replica is the preferred leader.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from barnabas.cli.errors import Refused
+from barnabas.reassignment.assignment import Assignment, PartitionName
 
 ANY_DIRECTORY = "any"
 _VERSION = 1
-
-
-class PartitionName(NamedTuple):
-    topic: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.number}"
-
-
-Assignment: TypeAlias = dict[PartitionName, list[int]]
 
 
 class ReplicaName(NamedTuple):
@@ -97,91 +85,6 @@ def as_json(assignment: Mapping[PartitionName, Sequence[int]]) -> dict[str, Any]
             for each, replicas in sorted(assignment.items())
         ],
     }
-
-
-def propose(current: Mapping[PartitionName, Sequence[int]], racks: Mapping[int, str | None]) -> Assignment:
-    """The same partitions on the brokers of ``racks``, with the fewest moves.
-
-    Replicas stay as long as brokers end up with the same number of them, give or take one, and no
-    partition loses racks. Kafka's tool assigns everything from scratch instead, and moves nearly
-    all of it.
-    """
-    load = Counter(dict.fromkeys(racks, 0))
-    proposed: Assignment = {}
-    for partition, replicas in sorted(current.items()):
-        if len(replicas) > len(racks):
-            raise Refused(f"{partition} has {len(replicas)} replicas, more than the {len(racks)} brokers can hold.")
-        proposed[partition] = [each for each in replicas if each in racks]
-        load.update(proposed[partition])
-    for partition, kept in proposed.items():
-        while len(kept) < len(current[partition]):
-            used = {racks[each] for each in kept} - {None}
-            chosen = min((each for each in racks if each not in kept), key=lambda each: (racks[each] in used, load[each], each))
-            kept.append(chosen)
-            load[chosen] += 1
-    _even_out(proposed, racks, load)
-    _spread_leaders(proposed, current)
-    return proposed
-
-
-def _even_out(proposed: Assignment, racks: Mapping[int, str | None], load: Counter[int]) -> None:
-    """Each move takes a replica from a broker that has at least two more than another, so there are
-    fewer moves than replicas."""
-    while True:
-        for most, least in ((m, n) for m in sorted(load, key=lambda each: -load[each]) for n in sorted(load, key=lambda each: load[each])):
-            if load[most] - load[least] < 2:
-                continue
-            movable = (each for each in proposed.values() if most in each and least not in each and _keeps_racks(each, most, least, racks))
-            replicas = next(movable, None)
-            if replicas is not None:
-                replicas[replicas.index(most)] = least
-                load[most] -= 1
-                load[least] += 1
-                break
-        else:
-            return
-
-
-def _keeps_racks(replicas: Sequence[int], leaving: int, coming: int, racks: Mapping[int, str | None]) -> bool:
-    others = {racks[each] for each in replicas if each != leaving}
-    return len(others | {racks[coming]}) >= len(others | {racks[leaving]})
-
-
-def _spread_leaders(proposed: Assignment, current: Mapping[PartitionName, Sequence[int]]) -> None:
-    """Balance preferred leaders. Changing the order of replicas moves no data; the current
-    preferred leader is kept where possible."""
-    leads: Counter[int] = Counter()
-    # Partitions with the fewest replicas to choose from come first.
-    for partition, replicas in sorted(proposed.items(), key=lambda each: (len(each[1]), each[0])):
-        now = next((each for each in current[partition] if each in replicas), None)
-        leader = min(replicas, key=lambda each: (leads[each], each != now))
-        replicas.remove(leader)
-        replicas.insert(0, leader)
-        leads[leader] += 1
-
-
-class Move(NamedTuple):
-    """A partition on the move. Its leader is among the sources."""
-
-    sources: frozenset[int]
-    targets: frozenset[int]
-
-
-def leader_throttles(moves: Mapping[PartitionName, Move]) -> dict[str, str]:
-    """By topic: ``partition:broker`` of all replicas that may have to send."""
-    return _throttled((partition, broker) for partition, move in moves.items() for broker in move.sources)
-
-
-def follower_throttles(moves: Mapping[PartitionName, Move]) -> dict[str, str]:
-    """By topic: ``partition:broker`` of all replicas that fetch from the beginning."""
-    return _throttled((partition, broker) for partition, move in moves.items() for broker in move.targets)
-
-
-def _throttled(replicas: Iterable[tuple[PartitionName, int]]) -> dict[str, str]:
-    by_topic: dict[str, list[str]] = {}
-    for partition, broker in sorted(replicas):
-        by_topic.setdefault(partition.topic, []).append(f"{partition.number}:{broker}")
-    return {topic: ",".join(each) for topic, each in by_topic.items()}
 
 
 def _read(path: Path) -> dict[str, Any]:

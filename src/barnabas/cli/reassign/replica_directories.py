@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from barnabas.cli.cluster.admin_request import error_words
 from barnabas.cli.cluster.broker_requests import Broker, Brokers
-from barnabas.cli.reassign.plan import PartitionName, ReplicaName
+from barnabas.cli.reassign.plan import ReplicaName
 from barnabas.model.errors import ErrorCode
+from barnabas.reassignment.assignment import PartitionName
 from barnabas.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,

@@ -10,8 +10,9 @@ from barnabas.cli.cluster.broker_requests import Broker, Brokers, refuse_error
 from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX
 from barnabas.cli.configs.resources import Operation, ResourceKind
 from barnabas.cli.errors import Refused
-from barnabas.cli.reassign.plan import Assignment, Move, PartitionName
 from barnabas.model.errors import ErrorCode
+from barnabas.reassignment.assignment import Assignment, PartitionName
+from barnabas.reassignment.throttles import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS, Move
 from barnabas.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -33,8 +34,6 @@ from barnabas.wire.messages.list_partition_reassignments import (
 if TYPE_CHECKING:
     from barnabas.cli.cluster.client import Admin
 
-LEADER_REPLICAS, FOLLOWER_REPLICAS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
-LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 DIRECTORY_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 _TIMEOUT_MS = int(ANSWER_SECONDS_MAX * 1000)
 

@@ -26,6 +26,7 @@ class Format(Enum):
     TABLE = auto()
     JSON = auto()
     CSV = auto()
+    ROWS = auto()
 
 
 class RowPrinter:
@@ -36,8 +37,9 @@ class RowPrinter:
         self.format = format
         self._named = False
 
-    def print(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
-        """The number of printed rows."""
+    def print(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], types: Sequence[str] = (), *, is_whole: bool = False) -> int:
+        """The number of printed rows. ``types`` are Spark's names of those of the columns;
+        ``is_whole`` answers take the place of the one before."""
         match self.format:
             case Format.TABLE:
                 return _print_table(columns, [[_cell(each) for each in row] for row in rows])
@@ -45,11 +47,24 @@ class RowPrinter:
                 return self._print_json(columns, rows)
             case Format.CSV:
                 return self._print_csv(columns, rows)
+            case Format.ROWS:
+                return self._print_rows(columns, rows, types, is_whole)
 
     def _print_json(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
         count = 0
         for count, row in enumerate(rows, 1):  # noqa: B007 - counts
             typer.echo(json.dumps({name: plain(each) for name, each in zip(columns, row, strict=True)}, ensure_ascii=False))
+        return count
+
+    def _print_rows(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], types: Sequence[str], is_whole: bool) -> int:
+        """An object with the columns begins an answer; columns of one name stay apart."""
+        if not self._named or is_whole:
+            kinds = list(types) or [""] * len(columns)
+            typer.echo(json.dumps({"columns": [{"name": name, "type": kind} for name, kind in zip(columns, kinds, strict=True)]}))
+            self._named = True
+        count = 0
+        for count, row in enumerate(rows, 1):  # noqa: B007 - counts
+            typer.echo(json.dumps([plain(each) for each in row]))
         return count
 
     def _print_csv(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:

@@ -22,6 +22,7 @@ from barnabas.pipelines.sql.answering import Answer, EngineChoice, TopicSql
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from barnabas.pipelines.sql.shapes import TopicShapes
     from barnabas.pipelines.sql.topic_query import TopicQuery
 
 # Rows of a table without --limit: all rows must be in memory to compute the width of the columns.
@@ -31,9 +32,18 @@ TABLE_ROWS_MAX = 1000
 
 class SqlSession:
     def __init__(
-        self, cluster: Cluster, *, engine: EngineChoice, sample: int, master: str | None, limit: int | None, verbose: bool
+        self,
+        cluster: Cluster,
+        shapes: TopicShapes,
+        *,
+        engine: EngineChoice,
+        sample: int,
+        master: str | None,
+        limit: int | None,
+        verbose: bool,
     ) -> None:
         self._cluster = cluster
+        self._shapes = shapes
         self._sample = sample
         self._master = master
         self._limit = limit
@@ -45,7 +55,7 @@ class SqlSession:
     def another(self, engine: EngineChoice) -> TopicSql:
         """A reader of the same cluster, with a client of its own."""
         client = for_librdkafka(self._cluster.bootstrap, self._cluster.properties)
-        return TopicSql(client, self.spark, engine=engine, sample=self._sample)
+        return TopicSql(client, self.spark, engine=engine, sample=self._sample, shapes=self._shapes)
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +87,7 @@ class SqlSession:
                 self._session,
                 spark_options=for_spark(self._cluster.bootstrap, self._cluster.properties),
                 client_config=for_librdkafka(self._cluster.bootstrap, self._cluster.properties),
+                shapes=self._shapes,
             )
         return self._query
 
@@ -96,7 +107,7 @@ class SqlSession:
 
 def _print(answer: Answer, printer: RowPrinter, limit: int | None) -> int:
     if printer.format is not Format.TABLE:
-        return printer.print(answer.columns, answer.rows)
+        return printer.print(answer.columns, answer.rows, answer.types)
     held = list(answer.rows)
     shown = printer.print(answer.columns, held[: limit or TABLE_ROWS_MAX])
     if limit is None and len(held) > TABLE_ROWS_MAX:

@@ -17,6 +17,7 @@ from barnabas.cli.cluster.topic_metadata import TopicDescription, ask_for_all_to
 from barnabas.cli.errors import Refused
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.cli.terminal.overrides import parse_pairs
+from barnabas.cli.topics.deletion import delete_topic
 from barnabas.cli.topics.leader_election import elect_leaders
 from barnabas.cli.topics.listing import summary
 
@@ -200,21 +201,9 @@ def delete(
     config_file: ConfigFile = None,
 ) -> None:
     """Delete topics and all their records."""
-    from confluent_kafka import KafkaError, KafkaException
-
-    from barnabas.cli.cluster.client import error_of
-
     admin = reach(bootstrap, config_file).admin()
     for name in dict.fromkeys(names):
-        (future,) = admin.client.delete_topics([name], request_timeout=ANSWER_SECONDS_MAX).values()
-        try:
-            admin.answer_or_error(future)
-        except KafkaException as error:
-            missing = error_of(error).code() == KafkaError.UNKNOWN_TOPIC_OR_PART
-            if missing and if_exists:
-                continue
-            raise (Refused(f"There is no topic {name}.") if missing else admin.refusal(error, f"Cannot delete topic {name}")) from error
-        typer.echo(f"Deleted topic {name}.")
+        delete_topic(admin, name, if_exists=if_exists)
 
 
 def parse_assignment(text: str) -> list[list[int]]:

@@ -15,9 +15,9 @@ from barnabas.cli.cluster.broker_requests import Brokers, refuse_error
 from barnabas.cli.cluster.options import Bootstrap, ConfigFile
 from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, reach
 from barnabas.cli.errors import Refused
-from barnabas.cli.reassign.plan import PartitionName
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.model.errors import ErrorCode
+from barnabas.reassignment.assignment import PartitionName
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
 
 _PREFERRED, _UNCLEAN = 0, 1

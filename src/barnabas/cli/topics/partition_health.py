@@ -19,8 +19,8 @@ from barnabas.cli.cluster.admin_request import may_ask
 from barnabas.cli.cluster.broker_requests import Brokers
 from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX
 from barnabas.cli.cluster.topic_metadata import PartitionDescription, TopicDescription
-from barnabas.cli.reassign.plan import PartitionName
 from barnabas.cli.reassign.requests import ongoing_reassignments
+from barnabas.reassignment.assignment import PartitionName
 
 if TYPE_CHECKING:
     from barnabas.cli.cluster.client import Admin

@@ -8,16 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
+from barnabas.administration.hanging_transactions import DescribedTransaction, Producer
+from barnabas.administration.offset_reset import Partition
 from barnabas.cli.cluster.broker_requests import Broker, Brokers, CoordinatorOf, refuse_error
 from barnabas.cli.cluster.options import Bootstrap, ConfigFile
 from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, Cluster, reach
 from barnabas.cli.cluster.topic_metadata import ask_for_all_topics
 from barnabas.cli.errors import Refused
-from barnabas.cli.groups.offsets import Partition
 from barnabas.cli.terminal.output import AsJson, duration_text, print_json, print_table, time_text
 from barnabas.cli.transactions.requests import (
-    DescribedTransaction,
-    Producer,
     describe_producers,
     describe_transaction,
     find_hanging,

@@ -2,7 +2,7 @@
 
 The two can disagree: a partition may hold a transaction open that no coordinator knows any more. No
 coordinator will ever end that one, and read_committed consumers wait at its first record for good:
-it *hangs*. :func:`hanging` finds those.
+it *hangs* (:mod:`barnabas.administration.hanging_transactions`).
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.administration.hanging_transactions import DescribedTransaction, Producer, hanging, long_open
+from barnabas.administration.offset_reset import Partition
 from barnabas.cli.cluster.broker_requests import Broker, Brokers, CoordinatorOf, refuse_error
 from barnabas.cli.errors import Refused
-from barnabas.cli.groups.offsets import Partition
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse, ProducerState, TopicRequest
 from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 # split.
 PARTITIONS_PER_REQUEST_MAX = 500
 _NONE = -1
-_AT_REST = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
 
 
 class ListedTransaction(NamedTuple):
@@ -39,33 +39,6 @@ class ListedTransaction(NamedTuple):
     coordinator: int
     producer_id: int
     state: str
-
-
-class DescribedTransaction(NamedTuple):
-    transactional_id: str
-    coordinator: int
-    producer_id: int
-    producer_epoch: int
-    state: str
-    timeout_ms: int
-    start_ms: int | None  # of the current or last transaction; None before the first
-    partitions: tuple[Partition, ...]  # those that still wait for their marker
-
-    @property
-    def running(self) -> bool:
-        return self.state not in _AT_REST
-
-
-class Producer(NamedTuple):
-    """A producer that a partition remembers."""
-
-    partition: Partition
-    producer_id: int
-    producer_epoch: int
-    coordinator_epoch: int | None  # None until its first transaction has ended
-    last_sequence: int
-    last_timestamp: int
-    start_offset: int | None  # of its open transaction, if it has one
 
 
 def list_transactions(brokers: Brokers, request: ListTransactionsRequest) -> list[ListedTransaction]:
@@ -155,24 +128,6 @@ def write_abort_marker(brokers: Brokers, broker: Broker, producer: Producer) -> 
     response: WriteTxnMarkersResponse = brokers.ask(broker, WriteTxnMarkersRequest(markers=[marker]))
     for code in (each.error_code for result in response.markers for topic in result.topics for each in topic.partitions):
         refuse_error(code, None, f"Cannot abort the transaction in {partition}")
-
-
-def hanging(
-    open_transactions: Iterable[Producer], ids: Mapping[int, str], described: Mapping[str, DescribedTransaction | None]
-) -> list[Producer]:
-    """The transactions among ``open_transactions`` that no coordinator will end: it does not know
-    the producer, or not that it writes there."""
-    stuck = []
-    for producer in open_transactions:
-        transaction = described.get(ids.get(producer.producer_id, ""))
-        if transaction is None or producer.partition not in transaction.partitions:
-            stuck.append(producer)
-    return stuck
-
-
-def long_open(producers: Iterable[Producer], *, now_ms: int, age_ms_min: int) -> list[Producer]:
-    """Transactions without writes for longer than any producer may take."""
-    return [each for each in producers if each.start_offset is not None and now_ms - each.last_timestamp > age_ms_min]
 
 
 def find_hanging(brokers: Brokers, partitions: Mapping[Partition, Broker | None], *, now_ms: int, age_ms_min: int) -> list[Producer]:

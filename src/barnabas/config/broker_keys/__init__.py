@@ -4,10 +4,10 @@ One module per subject, each with its ``KEYS``: :data:`SUBJECTS` lists them in t
 documentation page, and :data:`BROKER_KEYS` finds a key by its name. :data:`DYNAMIC_ONLY_KEYS` can
 be set on a running broker but not in a file.
 
-Invariants: a key is declared in exactly one module, under Kafka's name; only ``own`` and
-``remote_log`` have names that Kafka does not have. Not here: rules between settings
-(``config.consistency``) and settings of topics, groups and quotas (``config.topic_keys`` and its
-neighbours).
+Invariants: a key is declared in exactly one module, under Kafka's name; only ``own``,
+``schema_validation``, ``confluent`` and ``remote_log`` have names that Kafka does not have. Not
+here: rules between settings (``config.consistency``) and settings of topics, groups and quotas
+(``config.topic_keys`` and its neighbours).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from barnabas.config.broker_keys import (
     cleaner,
+    confluent,
     delegation_tokens,
     groups,
     log,
@@ -27,6 +28,7 @@ from barnabas.config.broker_keys import (
     raft,
     remote_log,
     replication,
+    schema_validation,
     security,
     security_sasl,
     security_tls,
@@ -58,7 +60,8 @@ SUBJECTS: Mapping[str, tuple[ConfigKey, ...]] = MappingProxyType(
         "Delegation tokens": delegation_tokens.KEYS,
         "Metrics": metrics.KEYS,
         "Tiered storage": remote_log.KEYS,
-        "Barnabas' own": own.KEYS,
+        "Confluent's names": confluent.KEYS,
+        "Barnabas' own": (*own.KEYS, *schema_validation.KEYS),
     }
 )
 

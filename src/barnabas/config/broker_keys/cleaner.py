@@ -7,7 +7,14 @@ from barnabas.config.effects import CLEANED_IN_PIECES
 
 KEYS = (
     ConfigKey("log.cleaner.enable", BOOLEAN, True, "Whether compacted topics are compacted at all."),
-    ConfigKey("log.cleaner.threads", INT, 1, "How many workers compact.", scope=CLUSTER_WIDE, valid=at_least(0)),
+    ConfigKey(
+        "log.cleaner.threads",
+        INT,
+        1,
+        "How many workers compact (the background threads of Kafka's log cleaner).",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+    ),
     ConfigKey(
         "log.cleaner.io.max.bytes.per.second",
         DOUBLE,

@@ -119,7 +119,7 @@ KEYS = (
         ("delete",),
         "How old segments are cleaned up: delete, compact, both, or empty for neither.",
         scope=CLUSTER_WIDE,
-        valid=list_of("delete", "compact"),
+        valid=list_of("compact", "delete"),
     ),
     ConfigKey(
         "log.index.size.max.bytes",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.config.declare import CLUSTER_WIDE, INT, LIST, LONG, STRING, ConfigKey, at_least, list_of, refused
-from barnabas.config.effects import METRICS_ARE_COUNTERS, WITH_CLIENT_METRICS
+from barnabas.config.effects import METRICS_ARE_COUNTERS
 
 KEYS = (
     ConfigKey(
@@ -31,7 +31,9 @@ KEYS = (
         valid=at_least(1),
         effect=METRICS_ARE_COUNTERS,
     ),
-    ConfigKey("metrics.num.samples", INT, 2, "How many windows a measured rate spans.", valid=at_least(1), effect=METRICS_ARE_COUNTERS),
+    ConfigKey(
+        "metrics.num.samples", INT, 2, "How many samples (windows) a measured rate spans.", valid=at_least(1), effect=METRICS_ARE_COUNTERS
+    ),
     ConfigKey(
         "metrics.sample.window.ms",
         LONG,
@@ -47,6 +49,5 @@ KEYS = (
         1_048_576,
         "The largest set of metrics a client may push at once, after compression.",
         valid=at_least(1),
-        effect=WITH_CLIENT_METRICS,
     ),
 )

@@ -29,7 +29,7 @@ KEYS = (
         "controller.quota.window.num",
         INT,
         11,
-        "How many windows the measurement of topic changes spans.",
+        "How many samples (windows) the quotas of topic changes span.",
         valid=at_least(1),
     ),
     ConfigKey(
@@ -59,7 +59,7 @@ KEYS = (
         "alter.log.dirs.replication.quota.window.num",
         INT,
         11,
-        "How many windows the measurement of moves between directories spans.",
+        "How many samples (windows) the quota of moves between log directories spans.",
         valid=at_least(1),
     ),
     ConfigKey(

@@ -81,7 +81,7 @@ KEYS = (
         "replica.socket.timeout.ms",
         INT,
         30_000,
-        "How long a follower waits for an answer from its leader.",
+        "How long a follower waits for an answer from its leader: the socket timeout of its network requests.",
     ),
     ConfigKey(
         "replica.socket.receive.buffer.bytes", INT, 65_536, "The receive buffer of a follower's sockets.", effect=SYSTEM_CHOOSES_BUFFERS

@@ -101,7 +101,7 @@ KEYS = (
         "ssl.secure.random.implementation",
         STRING,
         None,
-        "The JVM's source of randomness for TLS.",
+        "The SecureRandom implementation of a JVM, for TLS.",
         scope=PER_BROKER,
         effect=OPENSSL_SERVES_TLS,
     ),

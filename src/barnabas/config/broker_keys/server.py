@@ -35,7 +35,7 @@ KEYS = (
         valid=list_of("broker", "controller", may_be_empty=False),
     ),
     ConfigKey("node.id", INT, REQUIRED, "The number that identifies this node in the cluster.", valid=at_least(0)),
-    ConfigKey("broker.id", INT, -1, "The older name of node.id; where both are set they must agree."),
+    ConfigKey("broker.id", INT, -1, "The broker id, an older name of node.id; where both are set they must agree."),
     ConfigKey("broker.rack", STRING, None, "The rack or zone of this node, reported to clients and used to spread replicas."),
     ConfigKey(
         "request.timeout.ms",
@@ -153,7 +153,7 @@ KEYS = (
         "controlled.shutdown.enable",
         BOOLEAN,
         True,
-        "Whether a stopping broker first moves its leaderships to other brokers.",
+        "Whether a stopping broker makes a controlled shutdown: it first moves its leaderships to other brokers.",
     ),
     ConfigKey(
         "num.io.threads",

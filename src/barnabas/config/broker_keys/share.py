@@ -4,8 +4,8 @@ state.
 
 from __future__ import annotations
 
-from barnabas.config.declare import CLUSTER_WIDE, INT, LIST, SHORT, STRING, ConfigKey, at_least, between, list_of
-from barnabas.config.effects import NOTHING_TO_SWEEP, ONE_EVENT_LOOP, WITH_SHARE_GROUPS
+from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, LIST, SHORT, STRING, ConfigKey, at_least, between, list_of
+from barnabas.config.effects import APPENDED_AT_ONCE, NO_OTHER_PERSISTER, NOTHING_TO_SWEEP, ONE_EVENT_LOOP, READ_IN_PIECES
 
 KEYS = (
     ConfigKey(
@@ -14,7 +14,6 @@ KEYS = (
         45_000,
         "How long a share member may go without a heartbeat before it is removed.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.min.session.timeout.ms",
@@ -22,7 +21,6 @@ KEYS = (
         45_000,
         "The lower bound of a group's own share.session.timeout.ms.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.max.session.timeout.ms",
@@ -30,7 +28,6 @@ KEYS = (
         60_000,
         "The upper bound of a group's own share.session.timeout.ms.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.heartbeat.interval.ms",
@@ -38,7 +35,6 @@ KEYS = (
         5000,
         "How often share members must send heartbeats.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.min.heartbeat.interval.ms",
@@ -46,7 +42,6 @@ KEYS = (
         5000,
         "The lower bound of a group's own share.heartbeat.interval.ms.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.max.heartbeat.interval.ms",
@@ -54,7 +49,6 @@ KEYS = (
         15_000,
         "The upper bound of a group's own share.heartbeat.interval.ms.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.max.size",
@@ -62,7 +56,6 @@ KEYS = (
         200,
         "How many members a share group may have.",
         valid=between(1, 1000),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.assignors",
@@ -70,7 +63,6 @@ KEYS = (
         ("simple",),
         "The one assignor of share groups: simple.",
         valid=list_of(may_be_empty=False),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.assignment.interval.ms",
@@ -79,7 +71,6 @@ KEYS = (
         "The minimum time between two assignments of a share group.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.min.assignment.interval.ms",
@@ -87,7 +78,6 @@ KEYS = (
         0,
         "The lower bound of a group's own share.assignment.interval.ms.",
         valid=at_least(0),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.max.assignment.interval.ms",
@@ -95,7 +85,6 @@ KEYS = (
         15_000,
         "The upper bound of a group's own share.assignment.interval.ms.",
         valid=at_least(0),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.initialize.retry.interval.ms",
@@ -103,7 +92,6 @@ KEYS = (
         30_000,
         "How long to wait before the state of a share group is initialised again after a failure.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
         internal=True,
     ),
     ConfigKey(
@@ -112,7 +100,6 @@ KEYS = (
         5,
         "How many times a record is delivered before it counts as unprocessable.",
         valid=between(2, 10),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.min.delivery.count.limit",
@@ -120,7 +107,6 @@ KEYS = (
         2,
         "The lower bound of a group's own share.delivery.count.limit.",
         valid=between(2, 5),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.max.delivery.count.limit",
@@ -128,7 +114,6 @@ KEYS = (
         10,
         "The upper bound of a group's own share.delivery.count.limit.",
         valid=between(5, 25),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.record.lock.duration.ms",
@@ -136,7 +121,6 @@ KEYS = (
         30_000,
         "How long a member holds the lock on a delivered record before others may get it.",
         valid=between(1000, 3_600_000),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.min.record.lock.duration.ms",
@@ -144,7 +128,6 @@ KEYS = (
         15_000,
         "The lower bound of a group's own share.record.lock.duration.ms.",
         valid=between(1000, 30_000),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.max.record.lock.duration.ms",
@@ -152,7 +135,6 @@ KEYS = (
         60_000,
         "The upper bound of a group's own share.record.lock.duration.ms.",
         valid=between(30_000, 3_600_000),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.partition.max.record.locks",
@@ -160,7 +142,6 @@ KEYS = (
         2000,
         "How many records of a partition may be locked at once.",
         valid=between(100, 10_000),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.min.partition.max.record.locks",
@@ -168,7 +149,6 @@ KEYS = (
         100,
         "The lower bound of a group's own share.partition.max.record.locks.",
         valid=between(100, 2000),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.max.partition.max.record.locks",
@@ -176,7 +156,6 @@ KEYS = (
         4000,
         "The upper bound of a group's own share.partition.max.record.locks.",
         valid=between(2000, 10_000),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.max.share.sessions",
@@ -184,14 +163,13 @@ KEYS = (
         2000,
         "How many share sessions a broker remembers.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "group.share.persister.class.name",
         STRING,
         "org.apache.kafka.server.share.persister.DefaultStatePersister",
         "The class that keeps the state of share groups.",
-        effect=WITH_SHARE_GROUPS,
+        effect=NO_OTHER_PERSISTER,
         internal=True,
     ),
     ConfigKey(
@@ -208,7 +186,7 @@ KEYS = (
         -1,
         "How long a share coordinator gathers writes into a batch; -1 adapts to the load.",
         valid=at_least(-1),
-        effect=WITH_SHARE_GROUPS,
+        effect=APPENDED_AT_ONCE,
     ),
     ConfigKey(
         "share.coordinator.write.timeout.ms",
@@ -216,7 +194,6 @@ KEYS = (
         5000,
         "How long a write of share state may wait for its replicas.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "share.coordinator.load.buffer.size",
@@ -224,7 +201,7 @@ KEYS = (
         5_242_880,
         "How many bytes of __share_group_state are read at a time when a coordinator loads.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
+        effect=READ_IN_PIECES,
     ),
     ConfigKey(
         "share.coordinator.cached.buffer.max.bytes",
@@ -233,7 +210,7 @@ KEYS = (
         "The largest write buffer that a share coordinator keeps for reuse.",
         scope=CLUSTER_WIDE,
         valid=at_least(524_288),
-        effect=WITH_SHARE_GROUPS,
+        effect=APPENDED_AT_ONCE,
     ),
     ConfigKey(
         "share.coordinator.snapshot.update.records.per.snapshot",
@@ -241,7 +218,6 @@ KEYS = (
         500,
         "How many updates of a share partition are written between two snapshots of it.",
         valid=between(0, 500),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "share.coordinator.cold.partition.snapshot.interval.ms",
@@ -249,7 +225,6 @@ KEYS = (
         300_000,
         "How often a share partition without updates is snapshotted.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
         internal=True,
     ),
     ConfigKey(
@@ -258,7 +233,6 @@ KEYS = (
         50,
         "How many partitions __share_group_state is created with.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "share.coordinator.state.topic.replication.factor",
@@ -266,7 +240,6 @@ KEYS = (
         3,
         "How many replicas __share_group_state is created with.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "share.coordinator.state.topic.min.isr",
@@ -274,7 +247,6 @@ KEYS = (
         2,
         "How many replicas must hold a record of __share_group_state.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "share.coordinator.state.topic.segment.bytes",
@@ -282,14 +254,12 @@ KEYS = (
         104_857_600,
         "The segment size of __share_group_state.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "share.coordinator.state.topic.compression.codec",
         INT,
         0,
         "The number of the codec that __share_group_state is written with; 0 is none.",
-        effect=WITH_SHARE_GROUPS,
     ),
     ConfigKey(
         "share.coordinator.state.topic.prune.interval.ms",
@@ -297,7 +267,18 @@ KEYS = (
         300_000,
         "How often superseded records of __share_group_state are deleted.",
         valid=at_least(1),
-        effect=WITH_SHARE_GROUPS,
         internal=True,
+    ),
+    ConfigKey(
+        "errors.deadletterqueue.topic.name.prefix",
+        STRING,
+        "dlq.",
+        "The begin of the names of topics for dead letters of share groups (Kafka 4.4, KIP-1191).",
+    ),
+    ConfigKey(
+        "errors.deadletterqueue.auto.create.topics.enable",
+        BOOLEAN,
+        False,
+        "Whether a missing topic for dead letters of share groups is created (Kafka 4.4, KIP-1191).",
     ),
 )

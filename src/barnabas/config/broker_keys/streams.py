@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from barnabas.config.declare import CLUSTER_WIDE, INT, INT_MAX, ConfigKey, at_least
-from barnabas.config.effects import WITH_STREAMS_GROUPS
 
 KEYS = (
     ConfigKey(
@@ -12,7 +11,6 @@ KEYS = (
         45_000,
         "How long a streams member may go without a heartbeat before it is removed.",
         valid=at_least(1),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.min.session.timeout.ms",
@@ -20,7 +18,6 @@ KEYS = (
         45_000,
         "The lower bound of a group's own streams.session.timeout.ms.",
         valid=at_least(1),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.max.session.timeout.ms",
@@ -28,7 +25,6 @@ KEYS = (
         60_000,
         "The upper bound of a group's own streams.session.timeout.ms.",
         valid=at_least(1),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.heartbeat.interval.ms",
@@ -36,7 +32,6 @@ KEYS = (
         5000,
         "How often streams members must send heartbeats.",
         valid=at_least(1),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.min.heartbeat.interval.ms",
@@ -44,7 +39,6 @@ KEYS = (
         5000,
         "The lower bound of a group's own streams.heartbeat.interval.ms.",
         valid=at_least(1),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.max.heartbeat.interval.ms",
@@ -52,7 +46,6 @@ KEYS = (
         15_000,
         "The upper bound of a group's own streams.heartbeat.interval.ms.",
         valid=at_least(1),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.max.size",
@@ -60,7 +53,6 @@ KEYS = (
         INT_MAX,
         "How many members a streams group may have.",
         valid=at_least(1),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.num.standby.replicas",
@@ -68,7 +60,6 @@ KEYS = (
         0,
         "How many standby copies of its state each task gets.",
         valid=at_least(0),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.max.standby.replicas",
@@ -76,7 +67,6 @@ KEYS = (
         2,
         "The upper bound of a group's own streams.num.standby.replicas.",
         valid=at_least(0),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.initial.rebalance.delay.ms",
@@ -84,7 +74,6 @@ KEYS = (
         3000,
         "How long a new streams group waits for more members before its first assignment.",
         valid=at_least(0),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.assignment.interval.ms",
@@ -93,7 +82,6 @@ KEYS = (
         "The minimum time between two assignments of a streams group.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.min.assignment.interval.ms",
@@ -101,7 +89,6 @@ KEYS = (
         0,
         "The lower bound of a group's own streams.assignment.interval.ms.",
         valid=at_least(0),
-        effect=WITH_STREAMS_GROUPS,
     ),
     ConfigKey(
         "group.streams.max.assignment.interval.ms",
@@ -109,6 +96,5 @@ KEYS = (
         15_000,
         "The upper bound of a group's own streams.assignment.interval.ms.",
         valid=at_least(0),
-        effect=WITH_STREAMS_GROUPS,
     ),
 )

@@ -28,6 +28,9 @@ _UNKNOWN_EPOCH = -1
 
 
 def alter_partition(partitions: Partitions, request: AlterPartitionRequest) -> Outcome:
+    if not request.topics:
+        # Kafka does not look at the sender of a report about nothing.
+        return Outcome(AlterPartitionResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, topics=[]))
     leader = partitions.image.cluster.brokers.get(request.broker_id)
     if leader is None or leader.epoch != request.broker_epoch:
         return Outcome(AlterPartitionResponse(throttle_time_ms=0, error_code=ErrorCode.STALE_BROKER_EPOCH, topics=[]))

@@ -13,14 +13,15 @@ from dataclasses import replace
 from enum import IntEnum
 
 from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS, security_tls
-from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS, INTERVAL_MS
+from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS, INTERVAL_MS, MATCH, why_no_match
 from barnabas.config.consistency import check
 from barnabas.config.group_keys import GROUP_KEYS
 from barnabas.config.keys import ConfigError, ConfigKey, ConfigType, Required, Scope, Value
 from barnabas.config.parse import listener_key, parse_client_metrics_config, parse_group_config, parse_topic_config
+from barnabas.config.schema_validation import REGISTRY_URL, check_validated_topic
 from barnabas.config.tiered_topics import REMOTE_STORAGE_ENABLE, check_tiered_topic
 from barnabas.config.topic_keys import TOPIC_KEYS
-from barnabas.config.values import read_integer, trim
+from barnabas.config.values import read_integer, split_list, trim
 from barnabas.controller.core.outcome import Outcome
 from barnabas.controller.core.partitions import MIN_INSYNC_REPLICAS
 from barnabas.metadata.configs import ConfigResource, ConfigsImage, ResourceType
@@ -56,6 +57,9 @@ _KEYS: Mapping[int, Mapping[str, ConfigKey]] = {
 # Kafka can open and close listeners while it runs. This node cannot yet, and must refuse the change
 # rather than ignore it.
 _FIXED_WHILE_RUNNING = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
+
+# With 0, a running broker would shut out the client that could undo the change.
+_ADMITTING = frozenset({"max.connections", "max.connection.creation.rate"})
 
 # Of the settings of one listener, these reach the listener while it runs.
 _OF_RUNNING_LISTENERS = frozenset({"max.connection.creation.rate", *(key.name for key in security_tls.KEYS)})
@@ -131,7 +135,7 @@ def _decide(
     except ConfigError as error:
         # Kafka answers an invalid setting of a broker with another code than one of any other
         # resource, for historical reasons only.
-        return ErrorCode.INVALID_REQUEST if resource.type == ResourceType.BROKER else ErrorCode.INVALID_CONFIG, str(error)
+        return ErrorCode.INVALID_REQUEST if resource.type == ResourceType.BROKER else ErrorCode.INVALID_CONFIG, error.response_text
     records.extend(
         ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value) for name, value in changed.items()
     )
@@ -266,6 +270,7 @@ def check_topic_configs(topic: str, own: Mapping[str, str], effective: Effective
             was_enabled=bool(before[REMOTE_STORAGE_ENABLE]),
             system_enabled=effective.settings.flag("remote.log.storage.system.enable"),
         )
+    check_validated_topic({**effective.topic_defaults, **values}, registry_known=bool(effective.settings.strings(REGISTRY_URL)))
 
 
 def _check_group_bounds(values: Mapping[str, Value], effective: EffectiveConfigs) -> None:
@@ -273,16 +278,24 @@ def _check_group_bounds(values: Mapping[str, Value], effective: EffectiveConfigs
     for name, value in values.items():
         kind, _, rest = name.partition(".")
         for bound, exceeds in (("min", operator.lt), ("max", operator.gt)):
-            limit = effective.settings.values.get(f"group.{kind}.{bound}.{rest.removeprefix('num.')}")
+            of_broker = f"group.{kind}.{bound}.{rest.removeprefix('num.')}"
+            limit = effective.settings.values.get(of_broker)
             if isinstance(value, int) and isinstance(limit, int) and exceeds(value, limit):
-                raise ConfigError(f"{name} is {value}, where the broker's {bound}imum is {limit}.")
+                relation = "greater" if bound == "min" else "less"
+                raise ConfigError(
+                    f"{name} is {value}, where the broker's {bound}imum is {limit}.",
+                    kafka=f"{name} must be {relation} than or equal to {of_broker}",
+                )
     for kind in ("consumer", "share", "streams"):
         names = (f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms")
         session, heartbeat = (values.get(name, effective.settings.values[f"group.{name}"]) for name in names)
         assert isinstance(session, int)
         assert isinstance(heartbeat, int)
         if session <= heartbeat:
-            raise ConfigError(f"{names[0]} is {session}, which must be more than {names[1]}, {heartbeat}.")
+            raise ConfigError(
+                f"{names[0]} is {session}, which must be more than {names[1]}, {heartbeat}.",
+                kafka=f"{names[0]} must be greater than {names[1]}",
+            )
 
 
 def _validate_client_metrics(values: Mapping[str, str]) -> None:
@@ -292,7 +305,14 @@ def _validate_client_metrics(values: Mapping[str, str]) -> None:
     interval = read_integer(trim(values.get(INTERVAL_MS, "")))
     valid = CLIENT_METRICS_KEYS[INTERVAL_MS].valid
     if interval is not None and valid is not None and not valid.allows(interval):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{INTERVAL_MS} must be {CLIENT_METRICS_KEYS[INTERVAL_MS].expected}.")
+        words = f"Invalid value {interval} for {INTERVAL_MS}, interval must be between 100 and 3600000 (1 hour)"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, words)
+    matches = split_list(trim(values.get(MATCH, "")))
+    for text in matches:
+        reason = why_no_match(text)
+        # Kafka looks for empty items before it reads any; parsing refuses them below.
+        if reason is not None and all(matches):
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Illegal client matching pattern: {text} ({reason})")
     parse_client_metrics_config(values)
 
 
@@ -311,9 +331,23 @@ def _validate_broker(resource: ConfigResource, name: str, text: str) -> None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} is not a setting of a broker.")
     fixed = name in _FIXED_WHILE_RUNNING if of_listener is None else of_listener.rest not in _OF_RUNNING_LISTENERS
     if key.scope is Scope.READ_ONLY or fixed:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: {name}")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{name}]")
     if of_listener is None and name.startswith(_STORES_OF_KEYS):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} can be changed for a listener only, as listener.name.<listener>.{name}.")
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"These security configs can be dynamically updated only per-listener using the listener prefix: [{name}]."
+            f" {name} can be changed for a listener only, as listener.name.<listener>.{name}.",
+        )
+    value = key.parse(text)
+    if name in _ADMITTING and isinstance(value, int) and value <= 0:
+        raise ConfigError(
+            f"{name} is {value}, which admits no connection.",
+            kafka="Invalid value org.apache.kafka.common.config.ConfigException: "
+            f"Invalid {name} {value} for configuration Invalid dynamic configuration",
+        )
     if key.scope is Scope.PER_BROKER and not resource.name:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update {name} for all brokers at once: a broker id must be given.")
-    key.parse(text)
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"Cannot update these configs at default cluster level, broker id must be specified: [{name}]."
+            f" {name} belongs to one broker, not to all at once.",
+        )

@@ -158,6 +158,17 @@ class Controller:
             self._do(decided, records, next_offset)
         return records
 
+    def broker_gone(self, broker_id: int, epoch: int, *, next_offset: int) -> Sequence[MetadataRecord]:
+        """Fence a broker whose process has ended, without waiting for its session. Its next process
+        registers with another epoch."""
+        broker = self.image.cluster.brokers.get(broker_id)
+        if broker is None or broker.epoch != epoch or broker.fenced:
+            return []
+        self._sessions.end(broker_id)
+        records: list[MetadataRecord] = []
+        self._do(fence(self._partitions(), broker), records, next_offset)
+        return records
+
     def _do(self, decided: Sequence[MetadataRecord], records: list[MetadataRecord], next_offset: int) -> None:
         if decided:
             self._advance(decided, next_offset + len(records))

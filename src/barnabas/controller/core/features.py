@@ -18,6 +18,8 @@ from barnabas.metadata.features import (
     GROUP_VERSION,
     KRAFT_VERSION,
     METADATA_VERSION,
+    SHARE_VERSION,
+    STREAMS_VERSION,
     TRANSACTION_VERSION,
 )
 from barnabas.metadata.metadata_image import MetadataImage
@@ -42,6 +44,8 @@ SUPPORTED_FEATURES = MappingProxyType(
         GROUP_VERSION: Versions(0, 1),
         TRANSACTION_VERSION: Versions(0, 2),
         ELIGIBLE_LEADER_REPLICAS_VERSION: Versions(0, 1),
+        SHARE_VERSION: Versions(0, 1),
+        STREAMS_VERSION: Versions(0, 1),
     }
 )
 # The features that nodes register. They include the quorum's own feature, which no record of the

@@ -189,7 +189,7 @@ def _checked_configs(topic: CreatableTopic, effective: EffectiveConfigs) -> dict
     try:
         check_topic_configs(topic.name, configs, effective)
     except ConfigError as error:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
+        raise KafkaError(ErrorCode.INVALID_CONFIG, error.response_text) from None
     return configs
 
 

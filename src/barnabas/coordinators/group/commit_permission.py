@@ -1,9 +1,9 @@
 """Permission to commit offsets: the group decides. If there is no group, a client without a
 generation may create one.
 
-A member of a consumer group that has not learned its new epoch yet may still commit the partitions
-that it owned in the old epoch and still owns (KIP-1251). One other partition refuses the whole
-request.
+A member of a consumer group or a streams group that has not learned its new epoch yet may still
+commit the partitions that it owned in the old epoch and still owns (KIP-1251). One other partition
+refuses the whole request.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup
 from barnabas.coordinators.group.group import Group
+from barnabas.coordinators.group.streams.streams_group import StreamsGroup
 from barnabas.metadata.topics import TopicImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID, Uuid
@@ -33,8 +34,8 @@ def commit_error(group: Group | None, request: OffsetCommitRequest, version: int
     if version < _MEMBER_EPOCH_VERSION_MIN and _has_member_epoch(group, member_id):
         return ErrorCode.UNSUPPORTED_VERSION
     refused = group.check_commit(member_id=member_id, instance_id=request.group_instance_id, epoch=epoch, transactional=False)
-    if refused in _BEHIND and isinstance(group, ConsumerGroup):
-        partitions = ((topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions)
+    if refused in _BEHIND and isinstance(group, (ConsumerGroup, StreamsGroup)):
+        partitions = ((topic.name, topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions)
         return _ownership_error(group, member_id, epoch, partitions)
     return refused
 
@@ -45,21 +46,30 @@ def transactional_commit_error(group: Group | None, request: TxnOffsetCommitRequ
     if group is None:
         return ErrorCode.NONE if epoch < 0 else ErrorCode.ILLEGAL_GENERATION
     refused = group.check_commit(member_id=member_id, instance_id=request.group_instance_id, epoch=epoch, transactional=True)
-    if refused in _BEHIND and isinstance(group, ConsumerGroup):
-        partitions = ((_id_of(topics, topic.name), each.partition_index) for topic in request.topics for each in topic.partitions)
+    if refused in _BEHIND and isinstance(group, (ConsumerGroup, StreamsGroup)):
+        partitions = (
+            (topic.name, _id_of(topics, topic.name), each.partition_index) for topic in request.topics for each in topic.partitions
+        )
         refused = _ownership_error(group, member_id, epoch, partitions)
     # Producers only know generations.
     return ErrorCode.ILLEGAL_GENERATION if refused is ErrorCode.STALE_MEMBER_EPOCH else refused
 
 
 def _has_member_epoch(group: Group, member_id: str) -> bool:
+    if isinstance(group, StreamsGroup):
+        return member_id in group.members
     member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
     return member is not None and member.classic is None
 
 
-def _ownership_error(group: ConsumerGroup, member_id: str, epoch: int, partitions: Iterable[tuple[Uuid, int]]) -> ErrorCode:
-    for topic_id, partition in partitions:
-        refused = group.check_partition_commit(member_id=member_id, epoch=epoch, topic_id=topic_id, partition=partition)
+def _ownership_error(
+    group: ConsumerGroup | StreamsGroup, member_id: str, epoch: int, partitions: Iterable[tuple[str, Uuid, int]]
+) -> ErrorCode:
+    for topic, topic_id, partition in partitions:
+        if isinstance(group, StreamsGroup):
+            refused = group.check_partition_commit(member_id=member_id, epoch=epoch, topic=topic, partition=partition)
+        else:
+            refused = group.check_partition_commit(member_id=member_id, epoch=epoch, topic_id=topic_id, partition=partition)
         if refused:
             return refused
     return ErrorCode.NONE

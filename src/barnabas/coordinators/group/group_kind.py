@@ -8,3 +8,5 @@ from enum import Enum
 class GroupKind(Enum):
     CLASSIC = "classic"
     CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"

@@ -1,10 +1,12 @@
 """The groups of one partition of ``__consumer_offsets``: members, assignments and offsets.
 
-Three parts share one shard:
+The parts share one shard:
 :class:`~barnabas.coordinators.group.classic.classic_groups.ClassicGroups` (JoinGroup and related
-requests), :class:`~barnabas.coordinators.group.consumer.consumer_groups.ConsumerGroups` (KIP-848)
-and :class:`~barnabas.coordinators.group.offsets.Offsets`. Each part names its own record types;
-callers run operations on the parts.
+requests), :class:`~barnabas.coordinators.group.consumer.consumer_groups.ConsumerGroups` (KIP-848),
+:class:`~barnabas.coordinators.group.share.share_groups.ShareGroups` (KIP-932),
+:class:`~barnabas.coordinators.group.streams.streams_groups.StreamsGroups` (KIP-1071) and
+:class:`~barnabas.coordinators.group.offsets.Offsets`. Each part names its own record types; callers
+run operations on the parts.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from barnabas.coordinators.group.classic.classic_groups import ClassicGroups
 from barnabas.coordinators.group.consumer.consumer_groups import ConsumerGroups
 from barnabas.coordinators.group.offsets import Offsets
 from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.group.share.share_groups import ShareGroups
+from barnabas.coordinators.group.streams.streams_groups import StreamsGroups
 from barnabas.coordinators.outcome import ProducerIdentity
 from barnabas.coordinators.record import CoordinatorRecord
 
@@ -27,10 +31,17 @@ class GroupMachine:
         self.classic = ClassicGroups(shard)
         self.offsets = Offsets(shard, self.classic.simple_group)
         self.consumer = ConsumerGroups(shard, self.classic)
+        self.share = ShareGroups(shard)
+        self.streams = StreamsGroups(shard)
         # Keyed by the class of the record key. Only offsets take part in transactions.
-        self._replays: dict[type[Any], Callable[[CoordinatorRecord], None]] = {**self.classic.replays, **self.consumer.replays}
+        self._replays: dict[type[Any], Callable[[CoordinatorRecord], None]] = {
+            **self.classic.replays,
+            **self.consumer.replays,
+            **self.share.replays,
+            **self.streams.replays,
+        }
 
-    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
+    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None, offset: int) -> None:
         replay = self._replays.get(type(record.key))
         if replay is not None:
             replay(record)
@@ -43,6 +54,8 @@ class GroupMachine:
     def loaded(self, now_ms: int) -> None:
         self.classic.loaded(now_ms)
         self.consumer.loaded(now_ms)
+        self.share.loaded(now_ms)
+        self.streams.loaded(now_ms)
         self.offsets.loaded(now_ms)
 
     def unloaded(self) -> None:

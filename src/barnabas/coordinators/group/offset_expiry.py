@@ -6,7 +6,7 @@
 | classic, empty                         | the time when the last member left                     |
 | classic "consumer", stable             | its commit, if no member subscribes to its topic       |
 | classic, any other                     | never                                                  |
-| consumer protocol                      | its commit, if no member subscribes to its topic       |
+| consumer and streams protocol          | its commit, if no member subscribes to its topic       |
 
 A commit with its own retention time (OffsetCommit 2 to 4) expires at that time instead, in the same
 groups.

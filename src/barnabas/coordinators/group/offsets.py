@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from barnabas.coordinators.group.commit_permission import commit_error, transactional_commit_error
 from barnabas.coordinators.group.committed_offset import NO_EXPIRY, CommittedOffset, commit_record, tombstone
 from barnabas.coordinators.group.group import Group
+from barnabas.coordinators.group.group_kind import GroupKind
 from barnabas.coordinators.group.offset_expiry import is_expired, portion
 from barnabas.coordinators.group.offset_table import OffsetTable
 from barnabas.coordinators.group.shard import GroupShard
@@ -53,7 +54,8 @@ from barnabas.wire.messages.txn_offset_commit import (
 _NO_RETENTION_TIME = -1
 # The largest timestamp of a record; clients may ask for a longer retention.
 _TIMESTAMP_MS_MAX = 2**63 - 1
-_CONSUMER_PROTOCOL_TYPE = "consumer"
+# Protocols whose members name their topics to the coordinator.
+_PROTOCOL_TYPES_WITH_TOPICS = frozenset({"consumer", "streams"})
 
 # Between two portions the loop is free for clients; it is also the retry interval if the log
 # refuses a portion.
@@ -281,6 +283,8 @@ class Offsets:
     def _expired(self, now_ms: int) -> Iterator[Sequence[CoordinatorRecord]]:
         retention_ms = self._shard.settings.offsets_retention_ms
         for group_id, group in self._shard.groups.items():
+            if group.kind is GroupKind.SHARE:
+                continue  # Its offsets are in the share coordinator, and do not expire.
             offsets = self._table.of(group_id)
             left = len(offsets)
             for partition, committed in offsets.items():
@@ -301,10 +305,10 @@ def _all_topics(offsets: Iterable[TopicPartition]) -> list[OffsetFetchRequestTop
 
 
 def _deletion_error(group: Group | None) -> ErrorCode:
-    if group is None:
+    if group is None or group.kind is GroupKind.SHARE:
         return ErrorCode.GROUP_ID_NOT_FOUND
     refused = group.check_delete()
-    if refused is ErrorCode.NON_EMPTY_GROUP and group.protocol_type == _CONSUMER_PROTOCOL_TYPE:
+    if refused is ErrorCode.NON_EMPTY_GROUP and group.protocol_type in _PROTOCOL_TYPES_WITH_TOPICS:
         # The topics of its members are known, and checked one by one; those of other protocols are
         # not.
         return ErrorCode.NONE

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from barnabas.coordinators.group.share.settings import ShareGroupSettings
+from barnabas.coordinators.group.streams.settings import StreamsGroupSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,9 @@ class GroupSettings:
     consumer_size_max: int = 2**31 - 1
     consumer_assignors: tuple[str, ...] = ("uniform", "range")
     consumer_migration_policy: str = "bidirectional"
-    protocols: frozenset[str] = frozenset({"classic", "consumer"})
+    protocols: frozenset[str] = frozenset({"classic", "consumer", "streams"})
+    share: ShareGroupSettings = field(default_factory=ShareGroupSettings)
+    streams: StreamsGroupSettings = field(default_factory=StreamsGroupSettings)
 
 
 # The settings made for one group, by Kafka's names (`consumer.session.timeout.ms`).

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barnabas.coordinators.pattern import Matcher
 from barnabas.coordinators.transaction.state import TransactionState
 from barnabas.coordinators.transaction.transaction import Transaction
+from barnabas.model.pattern import Matcher
 
 
 @dataclass(frozen=True, slots=True)

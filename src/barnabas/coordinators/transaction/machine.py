@@ -20,7 +20,7 @@ does no harm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from barnabas.coordinators.outcome import Outcome, ProducerIdentity
@@ -73,7 +73,7 @@ class TransactionMachine:
 
     # -- the log -----------------------------------------------------------------------------------
 
-    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
+    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None, offset: int) -> None:
         transactional_id = record.key.transactional_id
         if record.value is None:
             self.transactions.pop(transactional_id, None)
@@ -87,7 +87,11 @@ class TransactionMachine:
         """Does nothing: this log describes transactions, but takes part in none."""
 
     def loaded(self, now_ms: int) -> None:
-        self.timers.set(_UNFINISHED, now_ms, self._finish_prepared)
+        # As they are now: a transaction that ends before the timer runs has its markers written by
+        # its own request. A second writer could repeat a marker after the next transaction of the
+        # same producer has begun, and end that one as well.
+        prepared = [each for each in self.transactions.values() if each.state in PREPARED]
+        self.timers.set(_UNFINISHED, now_ms, partial(self._finish, prepared))
         self.timers.set(_ABORT_SCAN, now_ms + self._settings.abort_scan_ms, self._scan_for_timeouts)
         self.timers.set(_EXPIRY_SCAN, now_ms + self._settings.expiry_scan_ms, self._scan_for_expired)
 
@@ -211,8 +215,8 @@ class TransactionMachine:
 
     # -- time --------------------------------------------------------------------------------------
 
-    def _finish_prepared(self, now_ms: int) -> Outcome[None]:
-        return Outcome(None, effects=[self._markers_of(each) for each in self.transactions.values() if each.state in PREPARED])
+    def _finish(self, prepared: Sequence[Transaction], now_ms: int) -> Outcome[None]:
+        return Outcome(None, effects=[self._markers_of(each) for each in prepared])
 
     def _scan_for_timeouts(self, now_ms: int) -> Outcome[None]:
         """Each transaction gets a timer that is due at once, so each is a separate write; the next

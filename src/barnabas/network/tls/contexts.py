@@ -11,8 +11,8 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from barnabas.config.cipher_suites import is_of_tls_1_3, openssl_name
 from barnabas.config.tls import ClientAuth, TlsSettings
-from barnabas.network.tls.cipher_suites import is_of_tls_1_3, openssl_name
 from barnabas.network.tls.stores import Stores, StoreUnreadable
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}

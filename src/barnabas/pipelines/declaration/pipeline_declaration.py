@@ -10,12 +10,14 @@ from typing import cast
 from barnabas.pipelines.declaration.fields import Fields, ending, parsed_duration_ms
 from barnabas.pipelines.declaration.findings import Findings
 from barnabas.pipelines.declaration.located import Located, Place, plain
+from barnabas.pipelines.declaration.registries import with_registries
 from barnabas.pipelines.declaration.repeatable import check_repeatable
 from barnabas.pipelines.declaration.sink_declarations import SinkDeclaration, declare_sink
 from barnabas.pipelines.declaration.source_declarations import SourceDeclaration, declare_source
 from barnabas.pipelines.declaration.step_declarations import StepDeclaration, declare_step
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.kafka_settings import ADDRESSES, read_settings
+from barnabas.pipelines.registered.settings import RegistryAddress, declare_registry
 from barnabas.pipelines.steps import STEPS
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
@@ -59,6 +61,7 @@ class PipelineDeclaration:
     sinks: tuple[SinkDeclaration, ...]
     trigger: Trigger
     metrics: MetricsAddress | None = None  # None: no metrics are served
+    registry: RegistryAddress | None = None  # for formats that name none of their own
 
     @property
     def path(self) -> str:
@@ -92,6 +95,7 @@ def declare_pipeline(found: Located, findings: Findings | None = None) -> Pipeli
         sinks=tuple(each for each in sinks.values() if each is not None),
         trigger=_declare_trigger(fields),
         metrics=_declare_metrics(fields),
+        registry=declare_registry(fields),
     )
     fields.end()
     _check_presence(fields, "sources", sources, "so there is nothing to read")
@@ -99,6 +103,7 @@ def declare_pipeline(found: Located, findings: Findings | None = None) -> Pipeli
     places = {each: value.place for each, value in fields.optional_items("sources").items()}
     _check_names(declaration, places, [value for value, _ in steps], findings)
     check_repeatable(declaration, findings)
+    declaration = with_registries(declaration, findings)
     findings.check()
     return declaration
 

@@ -6,7 +6,9 @@ not.
 
 Read this module first, then :mod:`~.decoding` (from Kafka's columns to a source's columns), then
 the formats: :mod:`~.json` with :mod:`~.json_fields`, :mod:`~.avro`, :mod:`~.csv`, and :mod:`~.text`
-and :mod:`~.bytes` over :mod:`~.single_column`.
+and :mod:`~.bytes` over :mod:`~.single_column`. :mod:`~.json_schema`, :mod:`~.protobuf` and
+:mod:`~.avro` with a registry only declare their settings: :mod:`barnabas.pipelines.registered`
+decodes and encodes whole frames for them, in Python.
 
 Invariant: decoding never fails. A record that cannot be decoded gets a reason, and
 :mod:`~.decoding` applies the source's tolerance to it.
@@ -105,4 +107,6 @@ def quoted(column: str) -> str:
     return f"`{column.replace('`', '``')}`"
 
 
-FORMATS: Kinds[Format] = Kinds("format", __name__, {"json": "json", "text": "text", "bytes": "bytes", "avro": "avro", "csv": "csv"})
+FORMATS: Kinds[Format] = Kinds(
+    "format", __name__, {each: each for each in ("json", "text", "bytes", "avro", "csv", "json_schema", "protobuf")}
+)

@@ -1,7 +1,11 @@
-"""Avro, through spark-avro.
+"""Avro: with a registry (:mod:`barnabas.pipelines.registered`), or without one, through spark-avro.
 
+    format: {avro: {registry: http://127.0.0.1:8081}}
     format: {avro: {schema: {type: record, name: Payment, fields: [{name: account, type: string}]}}}
     format: {avro: {schema_file: payment.avsc, framing: registry, schema_id: 7}}
+
+The registry may be that of the pipeline. A ``framing`` says that no registry is asked; the rest of
+this page is about that.
 
 A record's bytes do not describe themselves, so the writer's schema is needed to read them; a sink
 derives one from its columns when none is given. Bytes that fit the schema by chance are decoded to
@@ -13,8 +17,8 @@ none       the Avro bytes
 registry   a zero byte, the schema's id as four bytes (big-endian), the Avro bytes: the common
            format of schema registries
 
-There is no registry yet: the one declared schema is that of ``schema_id``, and records with another
-id are undecodable. Without a ``schema_id`` a source accepts any id.
+The one declared schema is that of ``schema_id``, and records with another id are undecodable.
+Without a ``schema_id`` a source accepts any id.
 """
 
 from __future__ import annotations
@@ -27,6 +31,8 @@ from typing import TYPE_CHECKING, Any
 from barnabas.pipelines.declaration.located import plain
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.formats import Decoded, quoted
+from barnabas.pipelines.registered.settings import RegisteredSettings, declare_registered
+from barnabas.schemas.schema import SchemaType
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -50,17 +56,31 @@ class AvroSettings:
     schema: str | None  # Avro's JSON
     framing: str
     schema_id: int | None
+    # Counts if the pipeline has a registry, unless the framing is declared.
+    registered: RegisteredSettings | None = None
 
 
-def declare(fields: Fields) -> AvroSettings:
-    settings = AvroSettings(
-        schema=_declare_schema(fields),
-        framing=fields.choice("framing", FRAMINGS, default="none"),
-        schema_id=fields.optional_integer("schema_id"),
-    )
+def declare(fields: Fields) -> AvroSettings | RegisteredSettings:
+    if "registry" in fields:
+        with_registry = declare_registered(fields, SchemaType.AVRO)
+        for name in ("framing", "schema_id"):
+            if name in fields:
+                fields.located(name)
+                fields.report(f"{fields.what} has a registry, which knows the schema of each record; leave out {name!r}.", name)
+        return with_registry
+    framing, schema_id = fields.choice("framing", FRAMINGS, default="none"), fields.optional_integer("schema_id")
+    unframed = "framing" in fields or "schema_id" in fields
+    schema = _declare_schema(fields)
+    registered = None if unframed else declare_registered(fields, SchemaType.AVRO, schema=schema, reads_schema=False)
+    settings = AvroSettings(schema, framing, schema_id, registered)
     if settings.schema_id is not None and settings.framing == "none":
         fields.report(f"{fields.what} has a 'schema_id', which only 'framing: registry' puts into records.", "schema_id")
     return settings
+
+
+def packages(settings: object) -> tuple[str, ...]:
+    """With a registry, records are decoded in Python."""
+    return () if isinstance(settings, RegisteredSettings) else PACKAGES
 
 
 def infer(values: DataFrame, declaration: FormatDeclaration) -> str | None:

@@ -19,16 +19,19 @@ from typing import TYPE_CHECKING, cast
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.formats import FORMATS, MISFIT, InfersSchema, quoted, with_reason
+from barnabas.pipelines.registered.plans import DecodingPlan
+from barnabas.pipelines.registered.settings import RegisteredSettings
 from barnabas.pipelines.schema_changes.columns import SchemaChange, ddl
 from barnabas.pipelines.schema_changes.merging import optional
 from barnabas.pipelines.schema_changes.remembered import UNKNOWN_FIELDS, RememberedSchema, struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import Column, DataFrame
 
     from barnabas.pipelines.context import RunContext
+    from barnabas.pipelines.declaration.format_declaration import FormatDeclaration
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
 
 # The names in Spark's connector. Every decoded frame has these.
@@ -54,13 +57,16 @@ def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, 
 
     assert source.decoding is not None, "the kind says DECODES"
     decoding = source.decoding
-    decoded = FORMATS.of(decoding.format.kind).decode(F.col("value"), decoding.format)
-    reason = F.when(F.col("value").isNotNull(), decoded.reason) if nulls_pass else decoded.reason
-    if decoding.key is not None:
+
+    def extended(reason: Column) -> Column:
+        reason = F.when(F.col("value").isNotNull(), reason) if nulls_pass else reason
+        if decoding.key is None:
+            return reason
         key = F.try_validate_utf8(F.col("key").cast("string")).try_cast(decoding.key.type)
         wrong_key = F.concat(F.lit(f"the key is not a {decoding.key.type}"))
-        reason = F.coalesce(reason, F.when(F.col("key").isNotNull() & key.isNull(), wrong_key))
-    whole = with_reason(frame, decoded, _present(frame), reason)
+        return F.coalesce(reason, F.when(F.col("key").isNotNull() & key.isNull(), wrong_key))
+
+    whole, has_fields = _whole(frame, decoding.format, extended)
     if decoding.tolerance == "none":
         good = whole.where(F.when(F.col("_reason").isNull(), F.lit(True)).otherwise(stop(source.name, _position(frame), F.col("_reason"))))
     else:
@@ -68,7 +74,7 @@ def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, 
         context.undecodable.append(
             Undecodable(source, whole.where(F.col("_reason").isNotNull()).select(*_present(frame), F.col("_reason").alias("reason")))
         )
-    if decoded.fields is not None:
+    if has_fields:
         good = note_unknown(good, source, _position(frame))
     columns: list[Column] = []
     names = good.select("_row.*").columns
@@ -80,13 +86,44 @@ def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, 
     return good.select(*columns, *meta)
 
 
-def with_schema(source: SourceDeclaration, sample: Callable[[], DataFrame], context: RunContext) -> SourceDeclaration:
-    """The same source with a schema: declared, remembered, or inferred now from a sample.
+def _whole(frame: DataFrame, declared: FormatDeclaration, extended: Callable[[Column], Column]) -> tuple[DataFrame, bool]:
+    """Kafka's columns, ``_row`` and ``_reason``; and whether ``_unknown`` names fields without a
+    column."""
+    from pyspark.sql import functions as F
+
+    if isinstance(declared.settings, DecodingPlan):
+        return decoded_rows(frame, declared, _present(frame)).withColumn("_reason", extended(F.col("_reason"))), False
+    decoded = FORMATS.of(declared.kind).decode(F.col("value"), declared)
+    return with_reason(frame, decoded, _present(frame), extended(decoded.reason)), decoded.fields is not None
+
+
+def decoded_rows(frame: DataFrame, declared: FormatDeclaration, kept: Sequence[str]) -> DataFrame:
+    """The columns ``kept``, ``_row`` and ``_reason``, in any format. ``frame`` has ``value``."""
+    from pyspark.sql import functions as F
+
+    if isinstance(declared.settings, DecodingPlan):
+        from barnabas.pipelines.registered.decoding import decoded_frame
+
+        assert declared.schema is not None, "the columns of the readers' schema"
+        return decoded_frame(frame, declared.settings, struct(declared.schema), kept)
+    decoded = FORMATS.of(declared.kind).decode(F.col("value"), declared)
+    return frame.select(*kept, decoded.row.alias("_row"), decoded.reason.alias("_reason"))
+
+
+def with_schema(
+    source: SourceDeclaration, sample: Callable[[], DataFrame], context: RunContext, topic: str | None = None
+) -> SourceDeclaration:
+    """The same source with a schema: declared, remembered, inferred now from a sample, or that of a
+    registry, where ``topic`` names the subject.
 
     The schema is remembered beside the checkpoint, because a restart that inferred another one
     would not fit the existing state."""
     assert source.decoding is not None
     declared = source.decoding.format
+    if isinstance(declared.settings, RegisteredSettings):
+        from barnabas.pipelines.registered.readers import with_readers_schema
+
+        return with_readers_schema(source, topic, context)
     if declared.schema is not None:
         return source
     remembered = RememberedSchema(source, context)
@@ -107,10 +144,16 @@ def with_schema(source: SourceDeclaration, sample: Callable[[], DataFrame], cont
     return replace(source, decoding=replace(source.decoding, format=replace(declared, schema=text, inferred=True)))
 
 
-def accept_records(source: SourceDeclaration, unread: DataFrame, recent: DataFrame, context: RunContext) -> tuple[SchemaChange, ...]:
+def accept_records(
+    source: SourceDeclaration, unread: DataFrame, recent: DataFrame, context: RunContext, topic: str | None = None
+) -> tuple[SchemaChange, ...]:
     """Afterwards the inferred columns fit ``unread`` and have the announced new fields of
-    ``recent``. Both have ``value``."""
+    ``recent``, which both have ``value``; or the columns are those of the readers' schema."""
     assert source.decoding is not None
+    if isinstance(source.decoding.format.settings, RegisteredSettings):
+        from barnabas.pipelines.registered.readers import accept_readers_schema
+
+        return accept_readers_schema(source, topic, context)
     remembered = RememberedSchema(source, context)
     known = remembered.read()
     if source.decoding.format.schema is not None or known is None:

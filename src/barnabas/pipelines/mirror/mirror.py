@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +19,21 @@ from barnabas.pipelines.errors import CannotRun, RunFailed
 from barnabas.pipelines.mirror.checkpoint_record import checkpoints_topic
 from barnabas.pipelines.mirror.cluster import MirrorCluster
 from barnabas.pipelines.mirror.groups import MirroredGroups
+from barnabas.pipelines.mirror.new_schema import is_of_new_schema
 from barnabas.pipelines.mirror.offset_syncs import OffsetSyncs, syncs_topic
 from barnabas.pipelines.mirror.partition_writer import WRITTEN_SCHEMA, WritePlan, write_partitions
 from barnabas.pipelines.mirror.report import MirrorReport, lag_by_topic
+from barnabas.pipelines.mirror.schemas import MirroredSchemas, SchemasMode
 from barnabas.pipelines.mirror.selection import Policy, TopicSelection
 from barnabas.pipelines.mirror.topics import MirroredTopics
-from barnabas.pipelines.running.sentences import sentence_of
+from barnabas.pipelines.running.sentences import sentence_of, text_of
 from barnabas.pipelines.session import jvm_gone, log_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from barnabas.registry_client import RegistrySettings
 
 PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",)
 # A batch is a transaction for each partition: this bounds the work that is repeated when one fails,
@@ -37,6 +41,8 @@ PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",)
 BATCH_RECORDS_MAX = 500_000
 SYNC_SECONDS = 10.0
 _WATCH_SECONDS = 0.2
+# How often a batch is tried with a schema that its plan does not have.
+NEW_SCHEMA_ATTEMPTS = 3
 # How long Spark may take to record a written batch before it is stopped anyway.
 _END_SECONDS_MAX = 10.0
 _COLUMNS = ("topic", "partition", "offset", "key", "value", "unix_millis(timestamp) AS timestamp_ms", "headers")
@@ -54,6 +60,10 @@ class MirrorOptions:
     once: bool = False  # copy the records available now, then end
     sync_seconds: float = SYNC_SECONDS
     batch_records_max: int = BATCH_RECORDS_MAX
+    schemas: SchemasMode = SchemasMode.NONE
+    # Needed unless the mode is none.
+    from_registry: RegistrySettings | None = None
+    to_registry: RegistrySettings | None = None
 
     @property
     def name(self) -> str:
@@ -65,6 +75,7 @@ class Mirror:
 
     _topics: MirroredTopics
     _groups: MirroredGroups
+    _schemas: MirroredSchemas | None = None
 
     def __init__(self, session: SparkSession, options: MirrorOptions, stop_asked: threading.Event | None = None) -> None:
         self._session = session
@@ -92,6 +103,8 @@ class Mirror:
         with ExitStack() as stack:
             self._topics = stack.enter_context(MirroredTopics(options.source, options.target, options.selection))
             self._groups = stack.enter_context(MirroredGroups(options.source, options.target, options.selection, options.groups))
+            if options.schemas is not SchemasMode.NONE:
+                self._schemas = stack.enter_context(_mirrored_schemas(options))
             self._copy_and_sync(observer)
 
     def _copy_and_sync(self, observer: Observer) -> None:
@@ -146,6 +159,21 @@ class Mirror:
 
     def _copy(self, batch: DataFrame) -> None:
         self._topics.keep_in_step(settings=False)
+        for attempt in range(NEW_SCHEMA_ATTEMPTS):
+            # Before the batch: its records carry no schema that is newer than this.
+            if self._schemas is not None:
+                self._plan = replace(self._plan, schema_ids=self._schemas.keep_in_step(self._topics.partitions))
+            try:
+                self._write(batch)
+            except Exception as error:
+                # A follower of the registry may lag behind the records. Written records stay: the
+                # next attempt begins after them.
+                if attempt + 1 == NEW_SCHEMA_ATTEMPTS or not is_of_new_schema(text_of(error)):
+                    raise
+            else:
+                return
+
+    def _write(self, batch: DataFrame) -> None:
         # No shuffle in between: a task has the records of one partition, in order, as the connector
         # read them.
         written = batch.selectExpr(*_COLUMNS).mapInArrow(partial(write_partitions, plan=self._plan), WRITTEN_SCHEMA).collect()
@@ -170,6 +198,8 @@ class Mirror:
 
     def _sync(self, syncs: OffsetSyncs) -> None:
         self._topics.keep_in_step(settings=True)
+        if self._schemas is not None:
+            self._schemas.keep_in_step(self._topics.partitions)
         self._moved_groups = self._groups.keep_in_step(syncs, self._topics.partitions)
 
     def _report(self, query: StreamingQuery, observer: Observer) -> None:
@@ -208,4 +238,13 @@ def _write_plan(options: MirrorOptions) -> WritePlan:
         source_id=source_id,
         target_id=target_id,
         marks_provenance=options.selection.policy is Policy.IDENTITY,
+        source_registry=options.from_registry,
     )
+
+
+def _mirrored_schemas(options: MirrorOptions) -> MirroredSchemas:
+    from barnabas.registry_client import RegistryClient
+
+    assert options.from_registry is not None, "checked by the caller"
+    assert options.to_registry is not None, "checked by the caller"
+    return MirroredSchemas(RegistryClient(options.from_registry), RegistryClient(options.to_registry), options.selection, options.schemas)

@@ -17,28 +17,35 @@ needs.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from confluent_kafka import KafkaException, TopicPartition
 
 from barnabas.pipelines.mirror.kept_clients import abandon, group_consumer, keep, open_transaction
+from barnabas.pipelines.mirror.new_schema import new_schema
 from barnabas.pipelines.mirror.offset_map import BatchSegments
 from barnabas.pipelines.mirror.offset_syncs import segment_records, two_way_record
 from barnabas.pipelines.mirror.provenance import came_through, coming_from
+from barnabas.pipelines.mirror.schema_ids import PartIds, TopicIds, UnknownId, translated
 from barnabas.pipelines.spark_archives import stop_rereading
 from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX
+from barnabas.schemas.framing import KEY_HEADER, VALUE_HEADER
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+
+    from barnabas.registry_client import RegistrySettings
 
 # Within the 15 minutes that brokers allow: a batch is bounded, a slow link may not be.
 TRANSACTION_MS_MAX = 600_000
 # The target's broker limits the size of records (max.message.bytes goes with the topic), so the
 # client's own limit is raised out of the way.
 _MESSAGE_BYTES_MAX = 1_000_000_000
+# Numbers of a batch that look like ids and are none: the registry is asked once for each.
+NO_IDS_KEPT_MAX = 10_000
 # librdkafka's queue is full: how long its thread gets to send some of it.
 _QUEUE_FULL_SECONDS = 0.1
 
@@ -65,6 +72,9 @@ class WritePlan:
     source_id: str
     target_id: str
     marks_provenance: bool
+    # By topic of the source, where ids of schemas are translated.
+    schema_ids: Mapping[str, TopicIds] = field(default_factory=dict)
+    source_registry: RegistrySettings | None = None
 
     @property
     def producer_config(self) -> dict[str, Any]:
@@ -116,6 +126,8 @@ class _PartitionWriter:
         self._consumer = group_consumer(plan.target, plan.group)
         place = TopicPartition(self._target, partition)
         self._producer, self._position = open_transaction(plan.producer_config, self._transactional_id, self._consumer, place)
+        self._ids = plan.schema_ids.get(topic)
+        self._no_ids: set[int] = set()
         self._segments = BatchSegments()
         self._failure: Any = None
         self._written = self._left_out = 0
@@ -139,17 +151,34 @@ class _PartitionWriter:
                 self._left_out += 1
                 return
             headers = coming_from(headers, self._plan.source_id)
-        source = record.offset
+        source, key, value = record.offset, record.key, record.value
+        if self._ids is not None:
+            # Where a header names the schema, the bytes begin with data and not with an id.
+            named = {name for name, _ in record.headers}
+            key = key if KEY_HEADER in named else self._translated(key, self._ids.keys)
+            value = value if VALUE_HEADER in named else self._translated(value, self._ids.values)
         self._produce(
             self._target,
-            record.value,
-            record.key,
+            value,
+            key,
             self._partition,
             timestamp=record.timestamp_ms,
             headers=headers,
             on_delivery=lambda error, message: self._delivered(source, error, message),
         )
         self._written += 1
+
+    def _translated(self, data: bytes | None, ids: PartIds) -> bytes | None:
+        try:
+            return translated(data, ids)
+        except UnknownId as unknown:
+            assert self._plan.source_registry is not None, "ids come from registries"
+            if unknown.schema_id not in self._no_ids and new_schema(unknown.schema_id, self._plan.source_registry):
+                raise
+            # The registry never had this id: the record was broken on the source, and stays so.
+            if len(self._no_ids) < NO_IDS_KEPT_MAX:
+                self._no_ids.add(unknown.schema_id)
+            return data
 
     def commit(self) -> None:
         self._flush()

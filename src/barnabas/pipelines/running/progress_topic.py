@@ -1,8 +1,9 @@
 """The progress topic: all reports, for any watcher, and the source of ``status``.
 
 ``barnabas.pipelines.progress`` has one record per batch of each query, its key
-``<pipeline>.<query>``, and one when a query ended; for pipelines whose checkpoint is not on a local
-disk also their heartbeats (:mod:`heartbeat`). It is compacted, so the newest record of each key
+``<pipeline>.<query>``, and one when a query ended; one with the flow of the pipeline at each start
+(:mod:`flow_record`); for pipelines whose checkpoint is not on a local disk also their heartbeats
+(:mod:`heartbeat`). It is compacted, so the newest record of each key
 stays. Watching must never disturb a pipeline: when the topic cannot be written, one sentence goes
 to stderr and the pipeline continues.
 """
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.kafka_settings import for_librdkafka
+from barnabas.pipelines.running.flow_record import flow_key, flow_record
 from barnabas.pipelines.running.preflight import ClusterTopics
 from barnabas.pipelines.running.progress import Progress
 from barnabas.pipelines.transactional_producer import closing_producer
@@ -75,6 +77,7 @@ class ProgressTopic:
     def __init__(self, pipeline: PipelineDeclaration) -> None:
         self.pipeline = pipeline.name
         self._reports = _Reports(pipeline)
+        self._reports.send(flow_key(pipeline.name), json.dumps(flow_record(pipeline)))
 
     def __call__(self, progress: Progress) -> None:
         if progress.pipeline == self.pipeline:

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipelines.declaration.format_declaration import FormatDeclaration, declare_format
 from barnabas.pipelines.errors import CannotRun
-from barnabas.pipelines.formats import FORMATS
+from barnabas.pipelines.formats import FORMATS, quoted
+from barnabas.pipelines.registered.settings import RegisteredSettings
 from barnabas.pipelines.sinks import Check, selects
 
 if TYPE_CHECKING:
@@ -87,13 +88,16 @@ def checks(frame: DataFrame, declaration: SinkDeclaration) -> Iterable[Check]:
             yield (name,), selects(frame, expression, _CASTS.get(name))
     for header, expression in settings.headers.items():
         yield ("headers", header), selects(frame, expression)
-    yield ("value",), lambda: records(frame, replace(settings, key=None, headers={}, partition=None, tombstone=None, route=None))
+    plain = replace(settings, key=None, headers={}, partition=None, tombstone=None, route=None)
+    yield ("value",), lambda: _check_registered(records(frame, plain), settings)
 
 
 def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -> StreamingQuery:
     settings = declaration.settings
     assert isinstance(settings, TopicSinkSettings)
     encoded = records(frame, settings)
+    if isinstance(settings.format.settings, RegisteredSettings):
+        encoded = _registered(encoded, settings.format.settings, settings.topic)
     if settings.guarantee == "exactly_once":
         # Imported by name, because it is built on the sinks and imports this module.
         query: StreamingQuery = import_module("barnabas.pipelines.exactly_once.sink").start(encoded, declaration, context)
@@ -104,13 +108,17 @@ def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -
 
 def records(frame: DataFrame, settings: TopicSinkSettings) -> DataFrame:
     """The rows as Kafka's columns: ``topic`` (text), ``key`` and ``value`` (binary), ``headers``
-    (null without any), and ``partition`` (a number) when it is declared."""
+    (null without any), and ``partition`` (a number) when it is declared. Where the format has a
+    registry, ``value`` is a struct of the columns, which :func:`_registered` encodes."""
     from pyspark.sql import functions as F
 
     columns = settings.value or tuple(name for name in frame.columns if not name.startswith("_"))
     if missing := [name for name in columns if name not in frame.columns]:
         raise CannotRun(f"Topic {settings.topic!r} needs the column {missing[0]!r}, but the columns are {', '.join(frame.columns)}.")
-    value = FORMATS.of(settings.format.kind).encode(columns, settings.format).cast("binary")
+    if isinstance(settings.format.settings, RegisteredSettings):
+        value = F.struct(*map(quoted, columns))
+    else:
+        value = FORMATS.of(settings.format.kind).encode(columns, settings.format).cast("binary")
     if settings.tombstone is not None:
         value = F.when(~F.coalesce(F.expr(settings.tombstone).cast("boolean"), F.lit(False)), value)
     key = F.lit(None).cast("binary") if settings.key is None else _bytes(settings.key, frame)
@@ -126,6 +134,21 @@ def records(frame: DataFrame, settings: TopicSinkSettings) -> DataFrame:
     if settings.partition is not None:
         encoded.append(F.expr(settings.partition).cast("int").alias("partition"))
     return frame.select(*encoded)
+
+
+def _registered(encoded: DataFrame, format_: RegisteredSettings, topic: str) -> DataFrame:
+    """Registers the schema, and encodes the values with it."""
+    from barnabas.pipelines.registered.encoding import encoded_frame
+    from barnabas.pipelines.registered.writers import columns_of_value, encoding_plan
+
+    return encoded_frame(encoded, encoding_plan(columns_of_value(encoded.schema["value"].dataType), format_, topic))
+
+
+def _check_registered(encoded: DataFrame, settings: TopicSinkSettings) -> None:
+    if isinstance(settings.format.settings, RegisteredSettings):
+        from barnabas.pipelines.registered.writers import check_columns, columns_of_value
+
+        check_columns(columns_of_value(encoded.schema["value"].dataType), settings.format.settings, settings.topic)
 
 
 def _bytes(expression: str, frame: DataFrame) -> Column:

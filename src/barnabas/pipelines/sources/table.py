@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.formats.decoding import accept_records, decode, with_schema
+from barnabas.pipelines.registered.plans import DecodingPlan
 from barnabas.pipelines.sources.topic import TopicSettings, read_records, sample
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def accept(session: SparkSession, declaration: SourceDeclaration, context: RunCo
     assert isinstance(settings, TableSettings)
     options = {**context.spark_kafka_options(), "subscribe": settings.topic, "kafka.isolation.level": "read_committed"}
     records = session.read.format("kafka").options(**options).load().select("value").where("value IS NOT NULL")
-    return accept_records(declaration, records, records, context)
+    return accept_records(declaration, records, records, context, settings.topic)
 
 
 def changes(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> tuple[DataFrame, SourceDeclaration]:
@@ -105,6 +106,10 @@ def changes(session: SparkSession, declaration: SourceDeclaration, context: RunC
     settings = declaration.settings
     assert isinstance(settings, TableSettings)
     records = read_records(session, settings.as_topic, context).where("key IS NOT NULL")
+    if declaration.decoding is not None and isinstance(declaration.decoding.format.settings, DecodingPlan):
+        from barnabas.pipelines.registered.decoding import with_header_inside
+
+        records = with_header_inside(records)
     # Copy the value into a header: a decoded frame has columns in place of the value, and the state
     # must hold the bytes.
     raw = records.selectExpr(*(each for each in records.columns if each != "headers"), "array(struct('' AS key, value)) AS headers")
@@ -125,4 +130,4 @@ def latest(records: DataFrame) -> DataFrame:
 def _with_schema(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> SourceDeclaration:
     settings = declaration.settings
     assert isinstance(settings, TableSettings)
-    return with_schema(declaration, lambda: sample(session, settings.as_topic, context), context)
+    return with_schema(declaration, lambda: sample(session, settings.as_topic, context), context, settings.topic)

@@ -74,7 +74,7 @@ def topics(settings: object) -> tuple[str, ...]:
 def read(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> DataFrame:
     settings = declaration.settings
     assert isinstance(settings, TopicSettings)
-    declaration = with_schema(declaration, lambda: sample(session, settings, context), context)
+    declaration = with_schema(declaration, lambda: sample(session, settings, context), context, next(iter(settings.topics), None))
     return decode(read_records(session, settings, context), declaration, context)
 
 
@@ -82,7 +82,7 @@ def accept(session: SparkSession, declaration: SourceDeclaration, context: RunCo
     settings = declaration.settings
     assert isinstance(settings, TopicSettings)
     unread, recent = (_records_before(session, settings, context, back) for back in (0, LOOK_BACK_RECORDS_MAX))
-    return accept_records(declaration, unread, recent, context)
+    return accept_records(declaration, unread, recent, context, next(iter(settings.topics), None))
 
 
 def _records_before(session: SparkSession, settings: TopicSettings, context: RunContext, back: int) -> DataFrame:

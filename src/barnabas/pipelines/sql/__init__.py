@@ -1,7 +1,8 @@
 """SQL over topics: the tables of a query are found among the topics, for the time of the query.
 
 Read :mod:`~.answering` first: it checks a statement (:mod:`~.syntax`) and gives it to one of two
-engines. The columns of a topic are the same in both (:mod:`~.inference`, :mod:`~.column_types`,
+engines. The columns of a topic are the same in both (:mod:`~.shapes`, :mod:`~.inference`,
+:mod:`barnabas.pipelines.column_types`,
 :mod:`~.moments`), and so are the offsets at which a query starts and ends (:mod:`~.topic_offsets`).
 
 - :mod:`~.embedded`: DuckDB in this process, for the part of SQL that is proven to be equal.

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from barnabas.pipelines.column_types import spark_name
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.sql.answers import batch_rows
-from barnabas.pipelines.sql.column_types import spark_name
 from barnabas.pipelines.sql.embedded.engine import check_installed, is_installed
 from barnabas.pipelines.sql.embedded.not_proven import NotProven
-from barnabas.pipelines.sql.inference import TableShape, infer
+from barnabas.pipelines.sql.inference import TableShape
+from barnabas.pipelines.sql.shapes import TopicShapes
 from barnabas.pipelines.sql.spark_thread import SparkThread
 from barnabas.pipelines.sql.syntax import Statement, SyntaxErrorInQuery, can_parse, check_topics, read_statement
 from barnabas.pipelines.sql.topic_offsets import Bounds, TopicOffsets
@@ -30,6 +31,7 @@ from barnabas.pipelines.sql.topic_offsets import Bounds, TopicOffsets
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from barnabas.pipelines.sql.embedded.streaming import EmbeddedStream
     from barnabas.pipelines.sql.topic_query import TopicQuery
 
 
@@ -52,7 +54,16 @@ class Answer:
 class TopicSql:
     """The statements of one user, one after another. ``spark`` starts Spark at its first call."""
 
-    def __init__(self, client_config: Mapping[str, Any], spark: Callable[[], TopicQuery], *, engine: EngineChoice, sample: int) -> None:
+    def __init__(
+        self,
+        client_config: Mapping[str, Any],
+        spark: Callable[[], TopicQuery],
+        *,
+        engine: EngineChoice,
+        sample: int,
+        shapes: TopicShapes | None = None,
+    ) -> None:
+        self._shapes = TopicShapes() if shapes is None else shapes
         self._offsets = TopicOffsets(client_config)
         self._spark = spark
         self.engine = engine
@@ -106,6 +117,20 @@ class TopicSql:
         kinds: list[str] = run(lambda: [each.dataType.simpleString() for each in frame.schema.fields])
         return Answer(frame.columns, kinds, batch_rows(frame, limit, run), EngineChoice.SPARK, reason=why)
 
+    def stream(self, text: str, *, from_beginning: bool) -> EmbeddedStream:
+        """A query that the embedded engine goes on answering, from now or from the beginning."""
+        check_installed()
+        statement = self.check(text)
+        if statement is None or not statement.topics:
+            raise CannotRun("--stream needs a query that reads a topic.")
+        from barnabas.pipelines.sql.embedded.streaming import EmbeddedStream, needs_all_records
+
+        needs_all_records(statement)
+        topic = statement.topics[0]
+        bounds = self._offsets.bounds(topic, self._offsets.topics()[topic])
+        starts = {each: bound.start if from_beginning else bound.end for each, bound in bounds.items()}
+        return EmbeddedStream(statement, self._offsets, self._shape(topic, bounds), starts)
+
     def _spark_or_reason(self, why: str) -> TopicQuery:
         try:
             return self._spark()
@@ -138,7 +163,7 @@ class TopicSql:
         )
 
     def _shape(self, topic: str, bounds: Mapping[int, Bounds]) -> TableShape:
-        return infer(self._offsets.sample(topic, bounds, self._sample))
+        return self._shapes.of(topic, self._offsets.sample(topic, bounds, self._sample))
 
 
 def _first(rows: Iterator[tuple[Any, ...]], limit: int | None) -> Iterator[tuple[Any, ...]]:

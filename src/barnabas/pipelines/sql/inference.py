@@ -21,7 +21,7 @@ from enum import StrEnum
 from functools import reduce
 from typing import Any
 
-from barnabas.pipelines.sql.column_types import (
+from barnabas.pipelines.column_types import (
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -37,6 +37,7 @@ from barnabas.pipelines.sql.column_types import (
     Map,
     Struct,
 )
+from barnabas.pipelines.registered.plans import DecodingPlan
 from barnabas.pipelines.sql.moments import micros_of
 from barnabas.pipelines.sql.topic_offsets import SampleRecord
 
@@ -51,14 +52,16 @@ class ValueKind(StrEnum):
     JSON = "json"
     TEXT = "text"
     BYTES = "bytes"
+    REGISTERED = "registered"  # framed, with a schema of a registry
 
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
     values: ValueKind
     key_is_text: bool
-    fields: Struct | None = None  # of JSON
+    fields: Struct | None = None  # of JSON, or of the schema
     is_empty: bool = False  # there are no records to infer from
+    plan: DecodingPlan | None = None  # of registered values
 
     @property
     def columns(self) -> tuple[tuple[str, ColumnType], ...]:

@@ -14,6 +14,8 @@ from typing import Any
 _NEWER = ("GreaterThan", "GreaterThanOrEqual")
 _OLDER = ("LessThan", "LessThanOrEqual")
 _EVER = -1
+# Nodes of a function in Python over batches of Arrow, in the versions of Spark.
+_DECODING = ("MapInArrow", "PythonMapInArrow")
 
 
 def oldest_ms(plan: Any, topic: str) -> int | None:
@@ -28,14 +30,25 @@ def _scans(plan: Any) -> Iterator[tuple[str, int]]:
     for each in _sequence(plan.subqueries()):
         yield from _scans(each)
     children = _sequence(plan.children())
-    if _kind(plan) == "Filter" and _kind(children[0]) == "LogicalRelation":
+    scan = _scan_below(children[0]) if _kind(plan) == "Filter" else None
+    if scan is not None:
         moments = [moment for conjunct in _conjuncts(plan.condition()) if (moment := _moment(conjunct)) is not None]
-        yield str(children[0].relation().toString()), max(moments, default=_EVER)
+        yield str(scan.relation().toString()), max(moments, default=_EVER)
         return
     if _kind(plan) == "LogicalRelation":
         yield str(plan.relation().toString()), _EVER
     for child in children:
         yield from _scans(child)
+
+
+def _scan_below(plan: Any) -> Any | None:
+    """The scan, directly or below the decoding of registered values, which passes the timestamp
+    on."""
+    if _kind(plan) in _DECODING:
+        plan = _sequence(plan.children())[0]
+        while _kind(plan) == "Project":
+            plan = _sequence(plan.children())[0]
+    return plan if _kind(plan) == "LogicalRelation" else None
 
 
 def _conjuncts(condition: Any) -> Iterator[Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from barnabas.pipelines.errors import CannotRun
+from barnabas.schemas.framing import VALUE_HEADER
 
 ANSWER_SECONDS_MAX = 30.0
 # How long a sample waits for records that its partitions seem to have: transactions and compaction
@@ -38,6 +39,7 @@ class Bounds:
 class SampleRecord:
     key: bytes | None
     value: bytes | None
+    schema_header: bytes | None = None  # which names the schema of the value
 
 
 class TopicOffsets:
@@ -105,7 +107,8 @@ class TopicOffsets:
                     # Its end, or an error, which the query will report.
                     unread.discard(message.partition())
                     continue
-                found.append(SampleRecord(message.key(), message.value()))
+                header = next((value for name, value in message.headers() or () if name == VALUE_HEADER), None)
+                found.append(SampleRecord(message.key(), message.value(), header))
                 if message.offset() + 1 >= filled[message.partition()].end:
                     unread.discard(message.partition())
         self._consumer.unassign()

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.running.sentences import sentence_of
-from barnabas.pipelines.sql.inference import TableShape, infer
+from barnabas.pipelines.sql.inference import TableShape
 from barnabas.pipelines.sql.relations import Relation, parse, quote_dotted_names, relations
+from barnabas.pipelines.sql.shapes import TopicShapes
 from barnabas.pipelines.sql.time_filter import oldest_ms
 from barnabas.pipelines.sql.topic_offsets import Bounds, TopicOffsets, as_json
 from barnabas.pipelines.sql.topic_table import table
@@ -42,13 +43,21 @@ class TopicToRead:
 class TopicQuery:
     """``spark_options`` and ``client_config`` reach the same cluster, each for its client."""
 
-    def __init__(self, session: SparkSession, *, spark_options: Mapping[str, str], client_config: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        *,
+        spark_options: Mapping[str, str],
+        client_config: Mapping[str, Any],
+        shapes: TopicShapes | None = None,
+    ) -> None:
         # Views in a session of their own: two queries may use one name for different things.
         self._session = session.newSession()
         for name, value in _SETTINGS.items():
             self._session.conf.set(name, value)
         self._spark_options = dict(spark_options)
         self._client_config = dict(client_config)
+        self._shapes = TopicShapes() if shapes is None else shapes
 
     def cancel(self) -> None:
         """Ends the jobs that run now, with an error."""
@@ -92,7 +101,7 @@ class TopicQuery:
             topics = []
             for name in dict.fromkeys(each.name for each in found):
                 bounds = offsets.bounds(name, existing[name])
-                topics.append(TopicToRead(name, bounds, infer(offsets.sample(name, bounds, sample))))
+                topics.append(TopicToRead(name, bounds, self._shapes.of(name, offsets.sample(name, bounds, sample))))
         finally:
             offsets.close()
         return quote_dotted_names(query, found), topics

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipelines.formats import FORMATS, quoted
+from barnabas.pipelines.formats import quoted
+from barnabas.pipelines.formats.decoding import decoded_rows
 from barnabas.pipelines.sources import table as table_source
 
 if TYPE_CHECKING:
@@ -91,9 +92,9 @@ def apply(declaration: StepDeclaration, context: RunContext) -> DataFrame:
     updates = changes.select(key.alias(_KEY), F.lit(None).cast("string").alias("row"), "value", "offset")
     grouped = rows.unionByName(updates).groupBy(_KEY)
     met = grouped.transformWithStateInPandas(_meeting(), "row STRING, value BINARY", "Append", "None")
-    decoded = FORMATS.of(table.decoding.format.kind).decode(F.col("value"), table.decoding.format).row
+    decoded = decoded_rows(met, table.decoding.format, ["row"])
     parsed = F.from_json("row", stream.schema, _JSON)
-    joined = met.select(parsed.alias("_row"), decoded.alias("_joined"))
+    joined = decoded.select(F.col("_row").alias("_joined"), parsed.alias("_row"))
     if settings.how == "inner":
         joined = joined.where("_joined IS NOT NULL")
     columns = [F.col(f"_row.{quoted(name)}").alias(name) for name in stream.columns]

@@ -12,6 +12,7 @@ from typing import Any
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, LeaderEpoch, NodeId, Uuid
 from barnabas.quorum.core.effects import Complain, Reply
+from barnabas.quorum.core.events import LeaderGone
 from barnabas.quorum.core.log_outline import OffsetAndEpoch
 from barnabas.quorum.core.messages import (
     begin_response,
@@ -28,6 +29,7 @@ from barnabas.quorum.core.messages import (
 )
 from barnabas.quorum.core.quorum import Quorum, endpoints_or_known, plausible_epoch, validate_voter_request
 from barnabas.quorum.core.roles import Candidate, Follower, Leader, LeaderResigned, Prospective, Unattached
+from barnabas.quorum.core.settings import SUCCESSION_STEP_MS
 from barnabas.quorum.core.transitions import after_lost_prevote, grant_vote, to_candidate, to_follower, to_leader, to_unattached
 from barnabas.quorum.core.voters import Endpoint, ReplicaKey, address_of
 from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
@@ -104,6 +106,9 @@ def on_end_request(quorum: Quorum, token: int, request: EndQuorumEpochRequest, v
     error = _accept_leader(quorum, request, partition)
     if error == ErrorCode.NONE and isinstance(quorum.role, Follower) and quorum.role.leader_id == partition.leader_id:
         quorum.role.fetch_deadline_ms = quorum.now_ms + _succession_backoff_ms(quorum, successors_in(partition))
+        # The leader has resigned, so this node grants the pre-vote of a successor at once. With two
+        # voters left a refusal would cost the successor its backoff.
+        quorum.role.has_fetched = False
     quorum.emit(Reply(token, end_response(error, quorum.leader_info(listener_name), version)))
 
 
@@ -189,6 +194,20 @@ def settle(quorum: Quorum, error: int, leader_id: int, epoch: int, endpoints: tu
     if error in (ErrorCode.BROKER_NOT_AVAILABLE, ErrorCode.INVALID_REQUEST):
         return False
     return True if error == ErrorCode.INVALID_VOTER_KEY else None
+
+
+def on_leader_gone(quorum: Quorum, event: LeaderGone) -> None:
+    """Stand without waiting for the fetch timeout, and grant the pre-vote of others that do. If the
+    leader is alive after all, the other voters refuse the pre-vote, and this node goes back to
+    following.
+    """
+    role = quorum.role
+    if isinstance(role, Follower) and (role.leader_id, quorum.epoch) == (event.leader_id, event.epoch):
+        role.has_fetched = False
+        if quorum.may_stand:
+            before = sum(each < quorum.me.node_id for each in quorum.voters if each != role.leader_id)
+            wait_ms = before * SUCCESSION_STEP_MS
+            role.fetch_deadline_ms = min(role.fetch_deadline_ms, quorum.now_ms + wait_ms)
 
 
 # -- standing for election ---------------------------------------------------------------------

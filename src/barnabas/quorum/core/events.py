@@ -104,6 +104,14 @@ class UpgradeKRaftVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaderGone:
+    """The machine of this epoch's leader says that no process listens there any more."""
+
+    leader_id: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class Resign:
     """The active controller cannot continue, and another node should lead."""
 
@@ -127,6 +135,7 @@ Event = (
     | SnapshotRefused
     | LogTrimmed
     | UpgradeKRaftVersion
+    | LeaderGone
     | Resign
     | Stop
 )

@@ -30,6 +30,7 @@ from barnabas.quorum.core.events import (
     Append,
     Event,
     Flushed,
+    LeaderGone,
     LogTrimmed,
     Requested,
     Resign,
@@ -220,6 +221,8 @@ class QuorumNode:
             case Resign():
                 if isinstance(quorum.role, Leader) and event.epoch == quorum.epoch:
                     transitions.to_resigned(quorum)
+            case LeaderGone():
+                elections.on_leader_gone(quorum, event)
             case Stop():
                 quorum.stopping = True
             case _:

@@ -7,7 +7,7 @@
     candidate   --election timeout-->             prospective
     leader      --no majority fetches, removed, or stopping-->  resigned
     resigned    --election timeout-->             unattached, in the next epoch
-    follower    --fetch timeout-->                prospective
+    follower    --fetch timeout, or the leader is gone-->  prospective
     any         --a later epoch-->                unattached, or follower when its leader is known
 
 A node that is not in the voter set is an observer: it is only ever unattached or a follower.

@@ -10,6 +10,9 @@ FETCH_WAIT_MS_MAX = 500
 CHECK_QUORUM_FETCH_TIMEOUTS = 1.5
 # The fraction by which a follower's fetch timeout may be longer.
 FETCH_TIMEOUT_JITTER = 0.1
+# When the leader is gone, each voter waits this much longer than the one with the next lower id, so
+# that they do not split the vote. An election takes a few round trips and flushes.
+SUCCESSION_STEP_MS = 50
 # An observer that has not fetched for this long is forgotten.
 OBSERVER_SESSION_MS = 300_000
 # A replica that wants to become a voter counts as caught up only if it has fetched within this

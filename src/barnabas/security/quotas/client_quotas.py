@@ -126,6 +126,15 @@ class ClientQuotas:
         rate.record(-size_bytes, now_ms)
         return wait_ms, False
 
+    def delivered(self, limits: ClientLimits, size_bytes: int, now_ms: int) -> int:
+        """The wait after data that cannot be withheld, because it is locked for this client."""
+        limit = limits.fetched
+        if limit is None:
+            return 0
+        rate = self._rate(FETCHED, limit, now_ms)
+        rate.record(size_bytes, now_ms)
+        return delay_ms(rate, limit.value, now_ms)
+
     def fetch_bytes_max(self, limits: ClientLimits) -> int:
         """More bytes than this would be over the quota even after a long pause."""
         limit = limits.fetched

@@ -19,6 +19,7 @@ from enum import Enum, auto
 from typing import Any, TypeAlias
 
 from barnabas.model.errors import ErrorCode
+from barnabas.security.client_software import software_is_valid
 from barnabas.security.principal import Principal
 from barnabas.security.sasl.exchange import Authenticated, Blocking, Challenge, Failed, ServerExchange, Settled, Step
 from barnabas.wire.apis import ApiKey, messages, stable_versions
@@ -128,8 +129,10 @@ class Authenticator:
         prefix = read_request_prefix(frame)
         key = prefix.api_key
         if key == ApiKey.API_VERSIONS and self._state is _State.START:
-            # A version that is not known gets an answer, and the client may ask again.
-            if prefix.api_version in stable_versions(ApiKey.API_VERSIONS):
+            # An unknown version and an invalid name are answered with an error, and the client may
+            # ask again.
+            version = prefix.api_version
+            if version in stable_versions(ApiKey.API_VERSIONS) and software_is_valid(_decoded(ApiKey.API_VERSIONS, prefix, frame), version):
                 self._state = _State.VERSIONS_KNOWN
             return PassOn()
         if key == ApiKey.SASL_HANDSHAKE and self._state is not _State.EXCHANGE:

@@ -4,8 +4,11 @@ Read in this order:
 
     messages       Message to produce, ConsumedRecord, and their shapes as users write them
     partitioner    the partition of a key, as Java's producer chooses it
+    exchange       one request and its response
+    login          the login at a secured cluster
     helper_client  HelperClient: requests to any broker, a leader or a coordinator
     topic_reader   TopicReader: reads a topic from its start, aborted transactions left out
+    access         users and ACLs of a secured cluster
     helpers        ClusterHelpers: the methods that a cluster of a test inherits
 
 It speaks the wire protocol with the node's own message classes, and not through a client library,

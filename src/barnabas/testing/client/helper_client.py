@@ -1,4 +1,4 @@
-"""Requests to the brokers of a test cluster, over plain sockets that stay open.
+"""Requests to the brokers of a test cluster, over sockets that stay open.
 
 A leader or a coordinator that is moving returns an error that passes. Such a request is sent again,
 to the broker that is right by then, until the time of the call is over.
@@ -7,24 +7,21 @@ to the broker that is right by then, until the time of the call is over.
 from __future__ import annotations
 
 import socket
-import struct
 import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from barnabas.model.errors import ErrorCode
-from barnabas.testing.faults.node_faults import EXEMPT_PREFIX
-from barnabas.wire.apis import ApiKey, messages, stable_versions
-from barnabas.wire.compiler import decode, encode
+from barnabas.testing.client.exchange import exchange
+from barnabas.wire.apis import ApiKey, stable_versions
 from barnabas.wire.declare import declaration_of
-from barnabas.wire.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 PAUSE_SECONDS = 0.01
-_LENGTH = struct.Struct(">i")
-_CLIENT_ID = f"{EXEMPT_PREFIX}helpers"
+# Host, port and timeout in seconds.
+Connect = Callable[[str, int, float], socket.socket]
 # Errors that pass while the cluster moves a leader or a coordinator, or creates a topic.
 _NOT_NOW = frozenset(
     {
@@ -70,9 +67,11 @@ class Deadline:
 
 
 class HelperClient:
-    def __init__(self, addresses: Callable[[], list[str]]) -> None:
-        """``addresses`` are those of the brokers that can be reached at the moment."""
+    def __init__(self, addresses: Callable[[], list[str]], connect: Connect | None = None) -> None:
+        """``addresses`` are those of the brokers that can be reached at the moment. ``connect``
+        makes a connection that can be used at once, by default without TLS and login."""
         self._addresses = addresses
+        self._connect = connect or _connect_plainly
         self._sockets: dict[str, socket.socket] = {}
         # A test may call helpers from several threads.
         self._lock = threading.Lock()
@@ -151,29 +150,17 @@ class HelperClient:
 
     def _exchange(self, address: str, connection: socket.socket | None, request: Any, key: ApiKey, version: int, deadline: Deadline) -> Any:
         host, _, port = address.rpartition(":")
-        connection = connection or socket.create_connection((host, int(port)), timeout=max(deadline.left, PAUSE_SECONDS))
+        connection = connection or self._connect(host, int(port), max(deadline.left, PAUSE_SECONDS))
         try:
             connection.settimeout(max(deadline.left, PAUSE_SECONDS))
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            header = RequestHeader(request_api_key=key, request_api_version=version, correlation_id=version, client_id=_CLIENT_ID)
-            frame = encode(header, request_header_version(type(request), version)) + encode(request, version)
-            connection.sendall(_LENGTH.pack(len(frame)) + frame)
-            (length,) = _LENGTH.unpack(_receive(connection, _LENGTH.size))
-            answer = _receive(connection, length)
+            answer = exchange(connection, request, key, version)
         except BaseException:
             connection.close()
             raise
         self._sockets[address] = connection
-        response = messages(key)[1]
-        _, position = decode(ResponseHeader, response_header_version(response, version), answer)
-        return decode(response, version, answer, position)[0]
+        return answer
 
 
-def _receive(connection: socket.socket, size_bytes: int) -> bytes:
-    data = bytearray()
-    while len(data) < size_bytes:
-        part = connection.recv(size_bytes - len(data))
-        if not part:
-            raise ConnectionError("the broker closed the connection")
-        data += part
-    return bytes(data)
+def _connect_plainly(host: str, port: int, timeout: float) -> socket.socket:
+    return socket.create_connection((host, port), timeout=timeout)

@@ -37,6 +37,7 @@ from barnabas.wire.messages import (
     describe_groups,
     describe_log_dirs,
     describe_producers,
+    describe_share_group_offsets,
     describe_topic_partitions,
     describe_transactions,
     elect_leaders,
@@ -50,6 +51,8 @@ from barnabas.wire.messages import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    share_group_describe,
+    streams_group_describe,
     txn_offset_commit,
 )
 
@@ -441,6 +444,32 @@ def _consumer_group_describe(request: Any, code: int, version: int) -> Any:
     return consumer_group_describe.ConsumerGroupDescribeResponse(throttle_time_ms=0, groups=groups)
 
 
+def _share_group_describe(request: Any, code: int, version: int) -> Any:
+    groups = [
+        share_group_describe.DescribedGroup(
+            error_code=code, group_id=each, group_state="", group_epoch=0, assignment_epoch=0, assignor_name="", members=[]
+        )
+        for each in request.group_ids
+    ]
+    return share_group_describe.ShareGroupDescribeResponse(throttle_time_ms=0, groups=groups)
+
+
+def _streams_group_describe(request: Any, code: int, version: int) -> Any:
+    groups = [
+        streams_group_describe.DescribedGroup(error_code=code, group_id=each, group_state="", group_epoch=0, assignment_epoch=0, members=[])
+        for each in request.group_ids
+    ]
+    return streams_group_describe.StreamsGroupDescribeResponse(throttle_time_ms=0, groups=groups)
+
+
+def _describe_share_group_offsets(request: Any, code: int, version: int) -> Any:
+    groups = [
+        describe_share_group_offsets.DescribeShareGroupOffsetsResponseGroup(group_id=each.group_id, topics=[], error_code=code)
+        for each in request.groups
+    ]
+    return describe_share_group_offsets.DescribeShareGroupOffsetsResponse(throttle_time_ms=0, groups=groups)
+
+
 def _delete_groups(request: Any, code: int, version: int) -> Any:
     groups = [delete_groups.DeletableGroupResult(group_id=each, error_code=code) for each in request.groups_names]
     return delete_groups.DeleteGroupsResponse(throttle_time_ms=0, results=groups)
@@ -518,8 +547,19 @@ _BUILDERS: Mapping[ApiKey, Build] = {
     ApiKey.UNREGISTER_BROKER: _at_the_top(ApiKey.UNREGISTER_BROKER, error_message=None),
     ApiKey.DESCRIBE_TRANSACTIONS: _describe_transactions,
     ApiKey.LIST_TRANSACTIONS: _at_the_top(ApiKey.LIST_TRANSACTIONS),
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: _at_the_top(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS),
+    ApiKey.PUSH_TELEMETRY: _at_the_top(ApiKey.PUSH_TELEMETRY),
     ApiKey.CONSUMER_GROUP_HEARTBEAT: _at_the_top(ApiKey.CONSUMER_GROUP_HEARTBEAT),
     ApiKey.CONSUMER_GROUP_DESCRIBE: _consumer_group_describe,
+    ApiKey.SHARE_GROUP_HEARTBEAT: _at_the_top(ApiKey.SHARE_GROUP_HEARTBEAT, member_epoch=0, heartbeat_interval_ms=0),
+    ApiKey.SHARE_GROUP_DESCRIBE: _share_group_describe,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: _describe_share_group_offsets,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: _at_the_top(ApiKey.ALTER_SHARE_GROUP_OFFSETS, responses=[]),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: _at_the_top(ApiKey.DELETE_SHARE_GROUP_OFFSETS, responses=[]),
+    ApiKey.STREAMS_GROUP_HEARTBEAT: _at_the_top(ApiKey.STREAMS_GROUP_HEARTBEAT, member_id="", member_epoch=0, status=[]),
+    ApiKey.STREAMS_GROUP_DESCRIBE: _streams_group_describe,
+    ApiKey.SHARE_FETCH: _at_the_top(ApiKey.SHARE_FETCH, responses=[], node_endpoints=[]),
+    ApiKey.SHARE_ACKNOWLEDGE: _at_the_top(ApiKey.SHARE_ACKNOWLEDGE, responses=[], node_endpoints=[]),
     ApiKey.LIST_CONFIG_RESOURCES: _at_the_top(ApiKey.LIST_CONFIG_RESOURCES),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
     ApiKey.DESCRIBE_ACLS: _as_the_controller,

@@ -1,5 +1,5 @@
-"""API names and error names as users write them. The error for an unknown one lists the nearest
-names."""
+"""Names of APIs, errors and operations as users write them. The error for an unknown one lists the
+nearest names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from barnabas.model.errors import ErrorCode
+from barnabas.security.acls.acl import Operation
 from barnabas.testing.faults.error_responses import refusable_apis
 from barnabas.wire.apis import ApiKey
 
@@ -32,6 +33,15 @@ def error_named(name: str | int) -> ErrorCode:
         found = codes.get(_folded(name)) or codes.get(f"{_folded(name)}exception")
     if found is None:
         raise ValueError(_unknown("error code", name, {folded: code.name for folded, code in codes.items()}))
+    return found
+
+
+def operation_named(name: str) -> Operation:
+    """``"Read"``, ``"READ"`` or ``"DescribeConfigs"``: what an ACL allows."""
+    operations = {_folded(each.name): each for each in Operation if each > Operation.ANY}
+    found = operations.get(_folded(name))
+    if found is None:
+        raise ValueError(_unknown("operation", name, {folded: each.name for folded, each in operations.items()}))
     return found
 
 

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cli.acls.rule_names import name_of, operation_named, resource_text, resource_type_named
+from barnabas.cli.acls.rule_names import operation_named, resource_type_named
 from barnabas.cli.acls.rules import Roles, Subjects, filters, resources_named, rules
 from barnabas.cli.errors import Refused
 from barnabas.security.acls.acl import CLUSTER_NAME, Acl, Operation, PatternType, Permission, ResourceType
 from barnabas.security.acls.acl_filter import AclFilter
+from barnabas.security.acls.words import name_of, resource_text
 
 
 def test_rules_are_all_combinations() -> None:

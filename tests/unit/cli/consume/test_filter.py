@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from barnabas.cli.consume.filter.grammar import DEPTH_MAX, FILTER_LENGTH_MAX, parse_filter
+from barnabas.cli.consume.filter import parse_filter
 from barnabas.cli.errors import Refused
+from barnabas.record_filter.grammar import DEPTH_MAX, FILTER_LENGTH_MAX
 from tests.unit.cli.messages import FakeMessage
 
 ORDER = FakeMessage(

@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from barnabas.cli.errors import Refused
-from barnabas.cli.quotas.entities import DEFAULT, Part, entity_of, entity_text
-from barnabas.cli.quotas.values import parse_value, value_text
+from barnabas.cli.quotas.entities import DEFAULT, entity_of
+from barnabas.cli.quotas.values import parse_value
+from barnabas.security.quotas.entities import Part, entity_text
+from barnabas.security.quotas.limits import value_text
 
 
 @pytest.mark.parametrize(

@@ -12,20 +12,8 @@ from barnabas.security.acls.acl import CLUSTER_NAME, Operation, PatternType, Per
 from barnabas.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from barnabas.wire.metadata_records import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from tests.acl_creation import acl_creation
 from tests.unit.controller.core.deciding import Office
-
-
-def creation(**fields: Any) -> AclCreation:
-    good: dict[str, Any] = {
-        "resource_type": ResourceType.TOPIC,
-        "resource_name": "t",
-        "resource_pattern_type": PatternType.LITERAL,
-        "principal": "User:alice",
-        "host": "*",
-        "operation": Operation.READ,
-        "permission_type": Permission.ALLOW,
-    }
-    return AclCreation(**good | fields)
 
 
 def any_of(**fields: Any) -> DeleteAclsFilter:
@@ -54,7 +42,7 @@ def names(office: Office) -> list[str]:
 
 def test_a_new_rule_is_one_record_with_an_id_of_its_own() -> None:
     office = Office()
-    outcome = office.decide(CreateAclsRequest(creations=[creation(), creation(resource_name="u")]))
+    outcome = office.decide(CreateAclsRequest(creations=[acl_creation(), acl_creation(resource_name="u")]))
     first, second = outcome.records
     assert isinstance(first, AccessControlEntryRecord)
     assert isinstance(second, AccessControlEntryRecord)
@@ -64,8 +52,8 @@ def test_a_new_rule_is_one_record_with_an_id_of_its_own() -> None:
 
 def test_a_rule_that_exists_writes_nothing_and_succeeds() -> None:
     office = Office()
-    assert create(office, creation(), creation()) == [ErrorCode.NONE] * 2
-    outcome = office.decide(CreateAclsRequest(creations=[creation()]))
+    assert create(office, acl_creation(), acl_creation()) == [ErrorCode.NONE] * 2
+    outcome = office.decide(CreateAclsRequest(creations=[acl_creation()]))
     assert outcome.records == []
     assert names(office) == ["t"]
 
@@ -92,7 +80,7 @@ def test_a_rule_that_exists_writes_nothing_and_succeeds() -> None:
 )
 def test_an_invalid_rule_is_refused_and_the_others_are_created(fields: dict[str, Any], why: str) -> None:
     office = Office()
-    wrong, good = office.ask(CreateAclsRequest(creations=[creation(**fields), creation(resource_name="good")])).results
+    wrong, good = office.ask(CreateAclsRequest(creations=[acl_creation(**fields), acl_creation(resource_name="good")])).results
     assert wrong.error_code == ErrorCode.INVALID_REQUEST
     assert why in wrong.error_message
     assert good.error_code == ErrorCode.NONE
@@ -100,18 +88,18 @@ def test_an_invalid_rule_is_refused_and_the_others_are_created(fields: dict[str,
 
 
 def test_a_rule_about_the_cluster_names_the_cluster() -> None:
-    assert create(Office(), creation(resource_type=ResourceType.CLUSTER, resource_name=CLUSTER_NAME)) == [ErrorCode.NONE]
+    assert create(Office(), acl_creation(resource_type=ResourceType.CLUSTER, resource_name=CLUSTER_NAME)) == [ErrorCode.NONE]
 
 
 def test_a_principal_needs_only_a_colon() -> None:
     """Kafka accepts any type of principal, since other authenticators may name their own."""
-    assert create(Office(), creation(principal="Robot:r:2"), creation(principal=":name")) == [ErrorCode.NONE] * 2
+    assert create(Office(), acl_creation(principal="Robot:r:2"), acl_creation(principal=":name")) == [ErrorCode.NONE] * 2
 
 
 def test_too_many_rules_in_one_request_are_all_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(acls_module, "CHANGES_PER_REQUEST_MAX", 2)
     office = Office()
-    rules = [creation(resource_name=str(number)) for number in range(3)]
+    rules = [acl_creation(resource_name=str(number)) for number in range(3)]
     assert create(office, *rules) == [ErrorCode.INVALID_REQUEST] * 3
     assert names(office) == []
     assert create(office, *rules[:2]) == [ErrorCode.NONE] * 2
@@ -122,7 +110,7 @@ def test_too_many_rules_in_one_request_are_all_refused(monkeypatch: pytest.Monke
 
 def test_deleted_rules_are_named_and_gone() -> None:
     office = Office()
-    create(office, creation(), creation(resource_name="u"), creation(resource_name="kept", principal="User:bob"))
+    create(office, acl_creation(), acl_creation(resource_name="u"), acl_creation(resource_name="kept", principal="User:bob"))
     outcome = office.decide(DeleteAclsRequest(filters=[any_of(principal_filter="User:alice")]))
     assert all(isinstance(each, RemoveAccessControlEntryRecord) for each in outcome.records)
     (result,) = outcome.response.filter_results
@@ -132,7 +120,7 @@ def test_deleted_rules_are_named_and_gone() -> None:
 
 def test_a_rule_that_two_filters_match_is_in_both_results_and_removed_once() -> None:
     office = Office()
-    create(office, creation())
+    create(office, acl_creation())
     outcome = office.decide(DeleteAclsRequest(filters=[any_of(), any_of(resource_name_filter="t")]))
     assert [len(each.matching_acls) for each in outcome.response.filter_results] == [1, 1]
     assert len(outcome.records) == 1
@@ -153,7 +141,7 @@ def test_a_rule_that_two_filters_match_is_in_both_results_and_removed_once() -> 
 )
 def test_an_unknown_number_in_a_filter_is_refused_and_deletes_nothing(fields: dict[str, Any], why: str) -> None:
     office = Office()
-    create(office, creation())
+    create(office, acl_creation())
     (result,) = office.ask(DeleteAclsRequest(filters=[any_of(**fields)])).filter_results
     assert (result.error_code, result.error_message) == (ErrorCode.INVALID_REQUEST, why)
     assert names(office) == ["t"]
@@ -162,8 +150,8 @@ def test_an_unknown_number_in_a_filter_is_refused_and_deletes_nothing(fields: di
 def test_too_many_deletions_in_one_request_delete_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(acls_module, "CHANGES_PER_REQUEST_MAX", 2)
     office = Office()
-    create(office, creation(resource_name="a"), creation(resource_name="b"))
-    create(office, creation(resource_name="c"))
+    create(office, acl_creation(resource_name="a"), acl_creation(resource_name="b"))
+    create(office, acl_creation(resource_name="c"))
     (result,) = office.ask(DeleteAclsRequest(filters=[any_of()])).filter_results
     assert (result.error_code, result.matching_acls) == (ErrorCode.INVALID_REQUEST, [])
     assert names(office) == ["a", "b", "c"]
@@ -185,9 +173,9 @@ def test_pattern_types_of_filters_select_as_kafkas_do(fields: dict[str, Any], de
     office = Office()
     create(
         office,
-        creation(resource_name="orders"),
-        creation(resource_name="ord", resource_pattern_type=PatternType.PREFIXED),
-        creation(resource_name="*"),
+        acl_creation(resource_name="orders"),
+        acl_creation(resource_name="ord", resource_pattern_type=PatternType.PREFIXED),
+        acl_creation(resource_name="*"),
     )
     (result,) = office.ask(DeleteAclsRequest(filters=[any_of(**fields)])).filter_results
     assert {each.resource_name for each in result.matching_acls} == deleted
@@ -195,6 +183,6 @@ def test_pattern_types_of_filters_select_as_kafkas_do(fields: dict[str, Any], de
 
 def test_a_filter_finds_a_host_in_another_spelling() -> None:
     office = Office()
-    create(office, creation(host="0:0:0:0:0:0:0:1"))
+    create(office, acl_creation(host="0:0:0:0:0:0:0:1"))
     (result,) = office.ask(DeleteAclsRequest(filters=[any_of(host_filter="::1")])).filter_results
     assert [each.host for each in result.matching_acls] == ["0:0:0:0:0:0:0:1"]

@@ -65,6 +65,12 @@ def test_an_isr_that_is_committed_already_is_answered_without_a_record() -> None
     assert (only(outcome.response).partition_epoch, outcome.records) == (0, [])
 
 
+def test_a_report_without_topics_is_answered_with_any_broker_epoch() -> None:
+    nothing = AlterPartitionRequest(broker_id=1, broker_epoch=7, topics=[])
+    response = Office(cluster()).decide(nothing).response
+    assert (response.error_code, response.topics) == (ErrorCode.NONE, [])
+
+
 def test_brokers_before_version_3_do_not_say_which_epochs_they_saw() -> None:
     office = Office(cluster())
     request = report([])

@@ -242,7 +242,7 @@ def test_a_directory_belongs_to_one_broker() -> None:
 
 
 def test_a_broker_may_support_features_that_this_controller_does_not_know() -> None:
-    strange = Feature(name="share.version", min_supported_version=1, max_supported_version=1)
+    strange = Feature(name="future.version", min_supported_version=1, max_supported_version=1)
     assert Office().ask(registration(features=[*OFFERED, strange])).error_code == 0
 
 

@@ -190,10 +190,10 @@ def test_a_voter_that_never_registered_may_not_support_anything() -> None:
 
 
 def test_a_feature_that_another_software_brought_can_only_be_switched_off() -> None:
-    office = Office([FeatureLevelRecord(name="share.version", feature_level=1)])
-    assert office.ask(update("share.version", 2)).error_code == ErrorCode.INVALID_UPDATE_VERSION
-    assert office.ask(update("share.version", 0, 2)).error_code == 0
-    assert office.ask(update("share.version", 0, 2)).error_code == ErrorCode.INVALID_UPDATE_VERSION
+    office = Office([FeatureLevelRecord(name="future.version", feature_level=1)])
+    assert office.ask(update("future.version", 2)).error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert office.ask(update("future.version", 0, 2)).error_code == 0
+    assert office.ask(update("future.version", 0, 2)).error_code == ErrorCode.INVALID_UPDATE_VERSION
 
 
 class Quorum:

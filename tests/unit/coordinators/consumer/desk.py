@@ -31,6 +31,7 @@ from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.group.record_types import GROUP_RECORD_TYPES
 from barnabas.coordinators.group.settings import GroupSettings
 from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.group.topic_partitions import by_topic
 from barnabas.coordinators.outcome import Outcome
 from barnabas.coordinators.record import CoordinatorRecord, decode_record
 from barnabas.coordinators.runtime import CoordinatorRuntime
@@ -211,7 +212,7 @@ class Desk:
         """Without a timeout it is not a full request."""
         owned_topics = None
         if owned is not None:
-            owned_topics = [TopicPartitions(topic_id=topic_id, partitions=each) for topic_id, each in records.by_topic(owned).items()]
+            owned_topics = [TopicPartitions(topic_id=topic_id, partitions=each) for topic_id, each in by_topic(owned).items()]
         return self.heartbeat(
             ConsumerGroupHeartbeatRequest(
                 group_id=GROUP,

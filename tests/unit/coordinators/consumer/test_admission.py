@@ -192,7 +192,7 @@ def test_a_deleted_group_leaves_nothing_in_the_log() -> None:
     tombstones = desk.group.tombstones()
     for record in tombstones:
         assert record.value is None
-        desk.machine.replay(record, None)
+        desk.machine.replay(record, None, 0)
     assert desk.machine.shard.groups == {}
     written = {record.encode()[0] for record in tombstones}
     keys = {bytes(each.key or b"") for batch in desk.batches for each in open_batch(batch)}

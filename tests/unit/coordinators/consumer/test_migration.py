@@ -232,7 +232,7 @@ def test_requests_of_old_members_are_checked() -> None:
     assert desk.classic_sync(new, 1).value.error_code == ErrorCode.ILLEGAL_GENERATION
     assert desk.classic_sync("A", 1).value.error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert desk.classic_sync(new, 2, protocol_name="other").value.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    assert desk.classic_leave(member_id="A") is ErrorCode.UNKNOWN_MEMBER_ID
+    assert desk.classic_leave(member_id="nobody") is ErrorCode.UNKNOWN_MEMBER_ID
     assert desk.classic_join(protocol_type="connect").value.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert desk.classic_join(protocol="sticky").value.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     check = desk.group.check_commit(member_id=new, instance_id=None, epoch=9, transactional=False)

@@ -130,7 +130,7 @@ class Shard:
         self.timers = self.shard.timers
         self.offsets = Offsets(self.shard, lambda group_id: self.shard.groups.setdefault(group_id, Crew(group_id)))
 
-    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
+    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None, offset: int) -> None:
         if isinstance(record.key, GroupMetadataKey):
             self.shard.groups.pop(record.key.group, None)
         else:

@@ -106,7 +106,7 @@ def test_offsets_of_the_oldest_records_are_read() -> None:
     desk = Desk()
     key = LegacyOffsetCommitKey(group="g", topic="t", partition=0)
     value = LegacyOffsetCommitValue(offset=5, metadata="old", commit_timestamp=NOW_MS)
-    desk.machine.replay(CoordinatorRecord(key, value), None)
+    desk.machine.replay(CoordinatorRecord(key, value), None, 0)
     assert desk.fetch() == {("t", 0): 5}
 
 

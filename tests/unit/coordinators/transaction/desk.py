@@ -80,7 +80,8 @@ class Desk:
 
     # The commands of the language.
 
-    def reload(self) -> None:
+    def reload(self, *, tick: bool = True) -> None:
+        """``tick`` runs the timers that are due at once."""
         self.epoch += 1
         self.effects.clear()
         self.runtime = CoordinatorRuntime(
@@ -95,7 +96,8 @@ class Desk:
         for batch in self.batches:
             self.runtime.replay_batch(SHARD, self.epoch, batch)
         self.runtime.finish_loading(SHARD, self.epoch, len(self.batches), self.now_ms)
-        self.runtime.tick(self.now_ms)
+        if tick:
+            self.runtime.tick(self.now_ms)
 
     @property
     def machine(self) -> TransactionMachine:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from barnabas.coordinators.pattern import Matcher, matcher
 from barnabas.coordinators.transaction.listing import TransactionFilter
 from barnabas.coordinators.transaction.state import STATE_BY_TITLE, TransactionState
 from barnabas.coordinators.transaction.transaction import Transaction
+from barnabas.model.pattern import Matcher, matcher
 
 NOW_MS = 1_000_000
 IDLE = Transaction("idle", 1, 0, 60_000, TransactionState.EMPTY, NOW_MS)

@@ -33,6 +33,9 @@ _DECODED = "format: json, schema: a INT, key: a INT, tolerance: all, dead_letter
 _URL = "url: 'jdbc:sqlite:x'"
 
 
+REGISTERED = "Formats with a registry"
+
+
 class Section(NamedTuple):
     """Tables of the page, and samples of the mapping that they describe. ``prefix`` is the path of
     that mapping in :data:`FILE`; ``shared`` are sections whose fields the mapping has too."""
@@ -44,7 +47,7 @@ class Section(NamedTuple):
 
 
 SECTIONS = (
-    Section("The file", "", ("{metrics: {}}",)),
+    Section("The file", "", ("{metrics: {}, registry: {}}", "{registry: http://r}")),
     Section("Every source", "sources.x.", ("{topic: t, watermark: {}}", f"{{topic: t, {_DECODED}}}"), ("Topics as a source",)),
     Section(
         "Topics as a source", "sources.x.", (f"{{topic: t, {_DECODED}}}", "{topics: [t]}", "{pattern: t}"), ("Every source", "Formats")
@@ -58,7 +61,11 @@ SECTIONS = (
     ),
     Section("Files as a source", "sources.x.", ("{files: {path: p}, dead_letters: {topic: t}}",), ("Every source",)),
     Section("A generator as a source", "sources.x.", ("{generator: {}}",), ("Every source",)),
-    Section("Formats", "sources.x.format.", tuple(f"{{topic: t, format: {{{name}: {{}}}}}}" for name in FORMATS.names)),
+    Section("Formats", "sources.x.format.", tuple(f"{{topic: t, format: {{{name}: {{}}}}}}" for name in FORMATS.names), (REGISTERED,)),
+    *(
+        Section(REGISTERED, f"sources.x.format.{name}.", (f"{{topic: t, format: {{{name}: {{registry: {{}}}}}}}}",), ("The file",))
+        for name in ("avro", "json_schema", "protobuf")
+    ),
     Section("Every step", "steps[0].", ("{view: v, sql: SELECT 1, watermark: {}}",), ("Kinds of steps",)),
     Section("Kinds of steps", "steps[0].", tuple(f"{{view: v, {name}: {{}}}}" for name in STEPS.names), ("Every step",)),
     Section("Every sink", "sinks.x.", ("{from: x, topic: t}",), ("Topics as a sink",)),
@@ -101,11 +108,13 @@ def questions(prefix: str, sample: str) -> list[Question]:
     return findings.questions
 
 
-@pytest.mark.parametrize("section", SECTIONS, ids=lambda each: each.title)
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda each: f"{each.title} {each.prefix}")
 def test_a_section_has_the_fields_of_the_declaration(section: Section) -> None:
     declared = {name: question for name, question in asked(section).items() if name not in SHOWN_ELSEWHERE}
     shown = documented(section.title)
     elsewhere = {name for title in section.shared for name in documented(title)}
+    if REGISTERED in section.shared:
+        elsewhere |= {f"{format_}.{name}" for format_ in FORMATS.names for name in elsewhere}
     assert shown, f"there is no table under {section.title!r}"
     # A format's fields are asked for inside a source, too.
     assert {name for name in declared if not name.startswith("format.")} - elsewhere <= shown.keys(), "every declared field is documented"

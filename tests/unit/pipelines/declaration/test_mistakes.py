@@ -6,8 +6,10 @@ import pytest
 
 from barnabas.pipelines.declaration.findings import Findings
 from barnabas.pipelines.declaration.located import parse_yaml
-from barnabas.pipelines.declaration.pipeline_declaration import declare_pipeline
+from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration, declare_pipeline
 from barnabas.pipelines.errors import DeclarationError
+from barnabas.pipelines.formats.avro import AvroSettings
+from barnabas.pipelines.registered.settings import RegistryAddress
 
 BAD = """\
 name: a b
@@ -118,3 +120,66 @@ def test_misspelt_sources_are_read_all_the_same() -> None:
         "the pipeline has no field 'sorces'; did you mean 'sources'?",
         "source 's' has no field 'rat'; did you mean 'rate'?",
     ]
+
+
+def declaration(text: str, **environment: str) -> PipelineDeclaration:
+    findings = Findings()
+    return declare_pipeline(parse_yaml(text, "shop.yaml", environment, findings), findings)
+
+
+REGISTERED = """
+name: shop
+sources:
+  plain: {topic: t, format: json_schema, schema: a INT}
+  several:
+    topics: [t, u]
+    format:
+      avro:
+        registry: {url: ftp://x, login: me, retry: soon}
+        register: true
+        use: newest
+        framing: none
+sinks:
+  out: {from: plain, topic: u, format: {protobuf: {schema: "message {"}}}
+  other: {from: plain, topic: u, format: {avro: {use: latest}}}
+"""
+
+
+def test_mistakes_about_a_registry_name_their_lines() -> None:
+    with pytest.raises(DeclarationError) as refused:
+        declaration(REGISTERED)
+    assert [(each.line, each.sentence.partition(":")[0].partition(";")[0]) for each in refused.value.all] == [
+        (4, "the format 'json_schema' of source 'plain' needs a registry"),
+        (4, "the columns of source 'plain' are those of the schema in the registry"),
+        (7, "source 'several' has no single subject"),
+        (9, "'url' of 'registry' of format 'avro' of source 'several' is an address such as http"),
+        (9, "'login' of 'registry' of format 'avro' of source 'several' is a name and a password, as in name"),
+        (9, "'retry' of 'registry' of format 'avro' of source 'several' is a duration such as '10 seconds' or '1 hour', not 'soon'."),
+        (10, "source 'several' only reads, so it registers nothing."),
+        (11, "'use' of format 'avro' of source 'several' is 'latest' or the number of a version, not 'newest'."),
+        (12, "format 'avro' of source 'several' has a registry, which knows the schema of each record"),
+        (14, "the format 'protobuf' of sink 'out' needs a registry"),
+        (14, "the schema of format 'protobuf' of sink 'out' is not valid"),
+        (15, "the format 'avro' of sink 'other' needs a registry"),
+    ]
+
+
+def test_the_registry_of_a_pipeline_counts_for_formats_without_their_own() -> None:
+    declared = declaration(
+        """
+name: shop
+registry: {url: "http://r:1", login: "me:${PASSWORD}"}
+sources:
+  avro: {topic: t, format: avro}
+  unframed: {topic: t, format: {avro: {framing: none}}}
+  own: {topic: t, format: {protobuf: {registry: "http://own:2"}}}
+sinks:
+  out: {from: avro, topic: u, format: json_schema}
+""",
+        PASSWORD="secret",
+    )
+    formats = {each.name: each.decoding.format.settings for each in declared.sources if each.decoding is not None}
+    assert getattr(formats["avro"], "registry", None) == RegistryAddress("http://r:1", login="me:secret")
+    assert isinstance(formats["unframed"], AvroSettings)
+    assert getattr(formats["own"], "registry", None) == RegistryAddress("http://own:2")
+    assert "secret" not in repr(declared)

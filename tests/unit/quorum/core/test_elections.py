@@ -7,8 +7,8 @@ import pytest
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import LeaderEpoch, NodeId
 from barnabas.quorum.core.effects import BecameLeader, Complain, LeaderKnown, Persist, Reply, Resigned
-from barnabas.quorum.core.events import Resign, Stop
-from barnabas.quorum.core.messages import LeaderInfo, begin_response, end_request
+from barnabas.quorum.core.events import LeaderGone, Resign, Stop
+from barnabas.quorum.core.messages import LeaderInfo, begin_response, end_request, fetch_response
 from barnabas.quorum.core.quorum_state import QuorumState
 from barnabas.quorum.core.roles import Candidate, Follower, LeaderResigned, Prospective, Unattached
 from barnabas.quorum.core.settings import EPOCHS_AHEAD_MAX
@@ -17,7 +17,7 @@ from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
 from barnabas.wire.messages.end_quorum_epoch import EndQuorumEpochRequest
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.vote import VoteRequest
-from tests.unit.quorum.core.made import CLUSTER, SETTINGS, OneOfThree, begin, fetch, granted, key, log_of, refused, vote
+from tests.unit.quorum.core.made import CLUSTER, NEWEST, SETTINGS, OneOfThree, begin, fetch, granted, key, log_of, refused, vote
 
 
 def verdict(response: object) -> tuple[int, bool]:
@@ -390,3 +390,40 @@ def test_a_vote_in_an_epoch_too_far_ahead_uses_up_no_epochs() -> None:
 def test_a_vote_in_an_epoch_that_elections_can_reach_is_granted() -> None:
     node = OneOfThree()
     assert node.ask(vote(2, EPOCHS_AHEAD_MAX)).topics[0].partitions[0].vote_granted
+
+
+# -- a leader whose process is gone ------------------------------------------------------------
+
+
+def test_the_voter_with_the_lowest_id_stands_at_once_when_the_leader_is_gone() -> None:
+    node = OneOfThree()
+    node.follow(2)
+    node.step(LeaderGone(2, 1))
+    assert [send.request.topics[0].partitions[0].pre_vote for send in node.sent(VoteRequest)] == [True, True]
+    assert node.is_a(Prospective)
+
+
+def test_a_follower_of_a_leader_that_is_gone_grants_the_pre_vote_of_another() -> None:
+    node = OneOfThree()
+    node.follow(2)
+    nothing = fetch_response(ErrorCode.NONE, LeaderInfo(NodeId(2), LeaderEpoch(1)), NEWEST, high_watermark=-1, log_start_offset=0)
+    node.answer(node.sent(FetchRequest)[0], nothing)
+    assert verdict(node.ask(vote(3, 1, pre=True))) == (0, False), "it hears from the leader"
+    node.step(LeaderGone(2, 1))
+    assert verdict(node.ask(vote(3, 1, pre=True))) == (0, True)
+
+
+def test_the_end_of_a_former_leader_changes_nothing() -> None:
+    node = OneOfThree()
+    node.follow(3, epoch=2)
+    node.step(LeaderGone(2, 1))
+    node.step(LeaderGone(3, 1))
+    assert node.is_a(Follower)
+    assert not node.sent(VoteRequest)
+
+
+def test_an_observer_of_a_leader_that_is_gone_does_not_stand() -> None:
+    node = OneOfThree(may_vote=False)
+    node.follow(2)
+    node.step(LeaderGone(2, 1))
+    assert not node.sent(VoteRequest)

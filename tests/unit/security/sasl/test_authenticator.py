@@ -21,6 +21,7 @@ from barnabas.security.sasl.authenticator import (
 from barnabas.security.sasl.exchange import Authenticated, Blocking, Failed, Step
 from barnabas.security.sasl.plain import PlainClient, PlainServer, PlainUsers
 from barnabas.wire.apis import ApiKey
+from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.list_offsets import ListOffsetsRequest
 from barnabas.wire.tagged_fields import MalformedMessage
 from tests.unit.security.sasl.frames import answer, handshake, request_frame, token, versions
@@ -72,6 +73,15 @@ def test_a_handshake_may_come_first() -> None:
 def test_an_unknown_version_of_api_versions_may_be_asked_again_and_a_known_one_not() -> None:
     made = authenticator()
     assert made.receive(versions_of_the_future(), NOW_MS) == PassOn()
+    assert made.receive(versions(), NOW_MS) == PassOn()
+    assert isinstance(made.receive(versions(), NOW_MS), Closed)
+
+
+def test_api_versions_with_an_invalid_name_of_the_client_may_be_asked_again() -> None:
+    made = authenticator()
+    invalid = ApiVersionsRequest(client_software_name="-", client_software_version="1")
+    for _ in range(2):
+        assert made.receive(request_frame(invalid, ApiKey.API_VERSIONS, 3), NOW_MS) == PassOn()
     assert made.receive(versions(), NOW_MS) == PassOn()
     assert isinstance(made.receive(versions(), NOW_MS), Closed)
 

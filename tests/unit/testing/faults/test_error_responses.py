@@ -27,7 +27,16 @@ from barnabas.wire.messages.metadata import MetadataRequest, MetadataResponse, M
 from barnabas.wire.types import Primitive
 
 # Nodes and administrators of the quorum send these, and clients do not.
-NOT_FOR_CLIENTS = {ApiKey.WRITE_TXN_MARKERS, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER}
+NOT_FOR_CLIENTS = {
+    ApiKey.WRITE_TXN_MARKERS,
+    ApiKey.ADD_RAFT_VOTER,
+    ApiKey.REMOVE_RAFT_VOTER,
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE,
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    ApiKey.DELETE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+}
 CODE = ErrorCode.NOT_ENOUGH_REPLICAS
 BUILT = [key for key in refusable_apis() if key is not ApiKey.METADATA]
 

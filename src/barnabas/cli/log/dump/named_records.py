@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from barnabas.config.sensitive import is_sensitive
 from barnabas.model.ids import METADATA_TOPIC, uuid_text
-from barnabas.model.topic_names import CONSUMER_OFFSETS, REMOTE_LOG_METADATA, TRANSACTION_STATE
+from barnabas.model.topic_names import CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
 from barnabas.records.control_batch import ControlType, read_control_type
 from barnabas.records.record import Record
 from barnabas.wire import coordinator_records
@@ -64,7 +64,7 @@ _BY_TOPIC = {
     METADATA_TOPIC: Vocabulary.METADATA,
     CONSUMER_OFFSETS: Vocabulary.GROUPS,
     TRANSACTION_STATE: Vocabulary.TRANSACTIONS,
-    "__share_group_state": Vocabulary.SHARE_STATE,
+    SHARE_GROUP_STATE: Vocabulary.SHARE_STATE,
     REMOTE_LOG_METADATA: Vocabulary.REMOTE_LOG,
 }
 # Keys are numbered per topic, so records of different topics may have the same number.

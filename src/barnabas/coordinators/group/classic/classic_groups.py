@@ -19,6 +19,7 @@ from barnabas.coordinators.group.classic.rebalancing import Rebalancing
 from barnabas.coordinators.group.classic.state import ClassicState
 from barnabas.coordinators.group.classic.syncing import Syncing, stabilize
 from barnabas.coordinators.group.group import Group
+from barnabas.coordinators.group.group_kind import GroupKind
 from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.outcome import Outcome
 from barnabas.coordinators.record import CoordinatorRecord
@@ -31,6 +32,8 @@ from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResp
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _EMPTY = "Empty"
+# Members of share groups and streams groups never use JoinGroup.
+_KINDS_WITH_CLASSIC_MEMBERS = frozenset({GroupKind.CLASSIC, GroupKind.CONSUMER})
 _MEMBERS_VERSION_MIN = 3  # Of LeaveGroup; before it, a request had one member.
 
 
@@ -125,7 +128,9 @@ class ClassicGroups:
         group = self._shard.groups.get(request.group_id)
         if isinstance(group, ClassicGroup):
             return self._joining.join(group, join, now_ms)
-        if group is not None and group.state_name != _EMPTY:
+        if group is not None and not _may_be_replaced(group):
+            if group.kind is not GroupKind.CONSUMER:
+                return Outcome(refused_join(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
             assert self.consumer_groups is not None
             return self.consumer_groups.join(group, join, now_ms)
         if request.member_id:
@@ -133,7 +138,7 @@ class ClassicGroups:
         return self._create(join, group, now_ms)
 
     def _create(self, join: Join, replaced: Group | None, now_ms: int) -> Outcome[JoinGroupResponse]:
-        """The first join creates the group, which may replace an empty consumer group."""
+        """The first join creates the group, which may replace an empty group of another kind."""
         group = self._new(join.group_id)
         group.state_since_ms = now_ms
         if not group.supports(join.protocol_type, join.protocol_names):
@@ -154,7 +159,7 @@ class ClassicGroups:
 
     def sync(self, request: SyncGroupRequest, *, now_ms: int) -> Outcome[SyncGroupResponse]:
         group = self._shard.groups.get(request.group_id)
-        if group is None:
+        if group is None or group.kind not in _KINDS_WITH_CLASSIC_MEMBERS:
             return Outcome(refused_sync(ErrorCode.UNKNOWN_MEMBER_ID))
         if not isinstance(group, ClassicGroup):
             assert self.consumer_groups is not None
@@ -163,7 +168,7 @@ class ClassicGroups:
 
     def heartbeat(self, request: HeartbeatRequest, *, now_ms: int) -> Outcome[HeartbeatResponse]:
         group = self._shard.groups.get(request.group_id)
-        if group is None:
+        if group is None or group.kind not in _KINDS_WITH_CLASSIC_MEMBERS:
             return Outcome(HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
         if not isinstance(group, ClassicGroup):
             assert self.consumer_groups is not None
@@ -184,7 +189,7 @@ class ClassicGroups:
     def leave(self, request: LeaveGroupRequest, *, version: int, now_ms: int) -> Outcome[LeaveGroupResponse]:
         members = request.members if version >= _MEMBERS_VERSION_MIN else [MemberIdentity(member_id=request.member_id)]
         group = self._shard.groups.get(request.group_id)
-        if group is None:
+        if group is None or group.kind not in _KINDS_WITH_CLASSIC_MEMBERS:
             unknown = [left(member, ErrorCode.UNKNOWN_MEMBER_ID) for member in members]
             return Outcome(LeaveGroupResponse(error_code=ErrorCode.NONE, members=unknown))
         if not isinstance(group, ClassicGroup):
@@ -221,6 +226,11 @@ class ClassicGroups:
                 members=members,
             )
         )
+
+
+def _may_be_replaced(group: Group) -> bool:
+    """A share group stays one, even without members: its delivery state is kept elsewhere."""
+    return group.state_name == _EMPTY and group.kind is not GroupKind.SHARE
 
 
 def not_described(group_id: str, error: ErrorCode, state: str = "", message: str | None = None) -> DescribedGroup:

@@ -15,7 +15,7 @@ from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup
 from barnabas.coordinators.group.consumer.group_change import GroupChange
 from barnabas.coordinators.group.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, NO_REBALANCE_TIMEOUT, STATIC_LEAVE_EPOCH, ConsumerMember
-from barnabas.coordinators.group.consumer.refusal import Refusal
+from barnabas.coordinators.group.refusal import Refusal
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 

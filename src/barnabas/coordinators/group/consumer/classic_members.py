@@ -18,8 +18,8 @@ from barnabas.coordinators.group.consumer.embedded_protocol import read_subscrip
 from barnabas.coordinators.group.consumer.group_change import GroupChange
 from barnabas.coordinators.group.consumer.member import JOIN_EPOCH, ClassicProtocol, ClassicSide, ConsumerMember, MemberState, Subscription
 from barnabas.coordinators.group.consumer.rebalancing import Rebalancing
-from barnabas.coordinators.group.consumer.refusal import Refusal
 from barnabas.coordinators.group.group import Group
+from barnabas.coordinators.group.refusal import Refusal
 from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.outcome import Outcome
 from barnabas.env.entropy import random_uuid
@@ -147,21 +147,25 @@ def _understands(group: ConsumerGroup, join: Join) -> bool:
 
 
 def _classic_member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember | ErrorCode:
+    member = _member(group, member_id, instance_id)
+    return member if isinstance(member, ErrorCode) or member.classic is not None else ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def _member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember | ErrorCode:
     if instance_id is None:
         member = group.members.get(member_id) or unknown(group.group_id, member_id)
     else:
         member = static_member(group, member_id, instance_id)
-    if isinstance(member, Refusal):
-        return member.code
-    return member if member.classic is not None else ErrorCode.UNKNOWN_MEMBER_ID
+    return member.code if isinstance(member, Refusal) else member
 
 
 def _leaving(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerMember | ErrorCode:
-    """An administrator removes static members by their instance ids, without member ids."""
+    """An administrator removes members of both protocols; static ones by their instance ids,
+    without member ids."""
     member_id, instance_id = identity.member_id, identity.group_instance_id
     if not member_id and instance_id is not None:
         member_id = group.instances.get(instance_id, "")
-    return _classic_member(group, member_id, instance_id)
+    return _member(group, member_id, instance_id)
 
 
 def _joined(member: ConsumerMember, protocol: str) -> JoinGroupResponse:

@@ -34,17 +34,17 @@ from barnabas.coordinators.group.consumer.member import (
 )
 from barnabas.coordinators.group.consumer.migration import upgrade
 from barnabas.coordinators.group.consumer.rebalancing import Rebalancing
-from barnabas.coordinators.group.consumer.records import by_topic
-from barnabas.coordinators.group.consumer.refusal import Refusal
 from barnabas.coordinators.group.consumer.replays import Replays
 from barnabas.coordinators.group.consumer.target import chosen_assignor
 from barnabas.coordinators.group.consumer.visible_topics import VisibleTopics
+from barnabas.coordinators.group.refusal import Refusal
 from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.group.topic_partitions import by_topic
 from barnabas.coordinators.outcome import Outcome
-from barnabas.coordinators.pattern import matcher
 from barnabas.env.entropy import random_uuid
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid, uuid_text
+from barnabas.model.pattern import matcher
 from barnabas.wire.messages.consumer_group_describe import DescribedGroup
 from barnabas.wire.messages.consumer_group_heartbeat import (
     Assignment,
@@ -162,25 +162,27 @@ class ConsumerGroups:
         group = self._shard.groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return group
-        why = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group."
-        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, why)
+        if group is not None:
+            return _not_a_consumer_group(group_id)
+        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
 
     def _change(self, group_id: str) -> GroupChange | Refusal:
         group = self._group(group_id)
         return group if isinstance(group, Refusal) else GroupChange(group)
 
     def _change_for_joining(self, group_id: str, now_ms: int) -> GroupChange | Refusal:
-        """A join finds a group, creates one, replaces an empty group of another kind, or upgrades a
-        classic group.
+        """A join finds a group, creates one, replaces an empty classic group, or upgrades a classic
+        group with members.
         """
         group = self._shard.groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return GroupChange(group)
         if group is None:
             return GroupChange(ConsumerGroup(group_id))
+        if not isinstance(group, ClassicGroup):
+            return _not_a_consumer_group(group_id)
         if group.empty_since_ms is not None:
             return GroupChange(ConsumerGroup(group_id), group.tombstones())
-        assert isinstance(group, ClassicGroup), "a group is a classic or a consumer group"
         upgraded = upgrade(group, self._shard.image().topics, self._shard.settings)
         if isinstance(upgraded, GroupChange):
             for member in upgraded.members.values():
@@ -198,6 +200,10 @@ class ConsumerGroups:
             heartbeat_interval_ms=heartbeat_interval_ms(self._shard.settings_of(group_id), self._shard.settings),
             assignment=_assignment(member) if send_assignment else None,
         )
+
+
+def _not_a_consumer_group(group_id: str) -> Refusal:
+    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
 
 
 def _assignment(member: ConsumerMember) -> Assignment:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup
 from barnabas.coordinators.group.consumer.member import ConsumerMember
-from barnabas.coordinators.group.consumer.records import by_topic
+from barnabas.coordinators.group.topic_partitions import by_topic
 from barnabas.metadata.topics import TopicImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
-from barnabas.coordinators.group.consumer.records import by_topic
+from barnabas.coordinators.group.topic_partitions import by_topic
 from barnabas.metadata.topics import TopicsImage
 from barnabas.wire.compiler import decode, encode
 from barnabas.wire.embedded.consumer_protocol import (

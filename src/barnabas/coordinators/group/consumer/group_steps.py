@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set as AbstractSet
 
+from barnabas.coordinators.group.assignment_interval import may_assign
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup, MetadataSeen
 from barnabas.coordinators.group.consumer.group_change import GroupChange
 from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownership
 from barnabas.coordinators.group.consumer.reconciliation import reconcile
-from barnabas.coordinators.group.consumer.target import compute_target, metadata_hash
+from barnabas.coordinators.group.consumer.target import compute_target
 from barnabas.coordinators.group.consumer.topic_names import TopicNames
 from barnabas.coordinators.group.consumer.visible_topics import VisibleTopics
-from barnabas.coordinators.pattern import matching
+from barnabas.coordinators.group.metadata_hash import metadata_hash
 from barnabas.metadata.topics import TopicsImage
+from barnabas.model.pattern import matching
 
 
 def follow_subscriptions(
@@ -75,9 +77,7 @@ def aim(change: GroupChange, topics: TopicsImage, assignors: Sequence[str], *, i
 
 
 def may_aim(group: ConsumerGroup, interval_ms: int, now_ms: int) -> bool:
-    """A clock that was set back must not delay a group."""
-    last_ms = group.target_timestamp_ms
-    return last_ms == 0 or not last_ms <= now_ms < last_ms + interval_ms
+    return may_assign(group.target_timestamp_ms, interval_ms, now_ms)
 
 
 def approach(

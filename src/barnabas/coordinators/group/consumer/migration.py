@@ -18,8 +18,8 @@ from barnabas.coordinators.group.consumer.consumer_group import PROTOCOL_TYPE, C
 from barnabas.coordinators.group.consumer.embedded_protocol import read_assignment, read_subscription, write_assignment
 from barnabas.coordinators.group.consumer.group_change import GroupChange
 from barnabas.coordinators.group.consumer.member import ClassicProtocol, ClassicSide, ConsumerMember, MemberState, Ownership, Subscription
-from barnabas.coordinators.group.consumer.refusal import Refusal
-from barnabas.coordinators.group.consumer.target import metadata_hash
+from barnabas.coordinators.group.metadata_hash import metadata_hash
+from barnabas.coordinators.group.refusal import Refusal
 from barnabas.coordinators.group.settings import GroupSettings
 from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.metadata.topics import TopicsImage

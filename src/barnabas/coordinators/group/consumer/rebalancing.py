@@ -17,9 +17,9 @@ from barnabas.coordinators.group.consumer.group_steps import aim, approach, foll
 from barnabas.coordinators.group.consumer.group_timings import assignment_interval_ms
 from barnabas.coordinators.group.consumer.member import ConsumerMember, MemberState, Subscription
 from barnabas.coordinators.group.consumer.migration import downgrade, may_downgrade
-from barnabas.coordinators.group.consumer.refusal import Refusal
 from barnabas.coordinators.group.consumer.topic_names import TopicNames
 from barnabas.coordinators.group.consumer.visible_topics import VisibleTopics
+from barnabas.coordinators.group.refusal import Refusal
 from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.outcome import Outcome
 from barnabas.model.errors import ErrorCode

@@ -14,8 +14,8 @@ from barnabas.coordinators.group.consumer.member import (
     Ownership,
     Subscription,
 )
+from barnabas.coordinators.group.topic_partitions import by_topic
 from barnabas.coordinators.record import CoordinatorRecord
-from barnabas.model.ids import Uuid
 from barnabas.wire.coordinator_records import (
     consumer_group_current_member_assignment as wire_current,
     consumer_group_member_metadata as wire_member,
@@ -25,15 +25,6 @@ from barnabas.wire.coordinator_records import (
     consumer_group_target_assignment_member as wire_target,
     consumer_group_target_assignment_metadata as wire_target_epoch,
 )
-
-
-def by_topic(partitions: Iterable[IdPartition]) -> dict[Uuid, list[int]]:
-    """Sorted, so that the same assignment always has the same bytes."""
-    grouped: dict[Uuid, list[int]] = {}
-    for topic_id, partition in sorted(partitions):
-        grouped.setdefault(topic_id, []).append(partition)
-    return grouped
-
 
 # -- the group -------------------------------------------------------------------------------------
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
 
 from barnabas.coordinators.group.assignors import ASSIGNORS
 from barnabas.coordinators.group.assignors.assignor import IdPartition, Subscriber
@@ -13,8 +11,6 @@ from barnabas.coordinators.group.consumer.group_change import GroupChange
 from barnabas.coordinators.group.consumer.member import ConsumerMember
 from barnabas.metadata.topics import TopicsImage
 from barnabas.model.ids import Uuid
-
-_TOPIC = struct.Struct(">16sIH")  # Id, partitions, length of the name.
 
 
 def chosen_assignor(members: Iterable[ConsumerMember], configured: Sequence[str]) -> str:
@@ -42,18 +38,3 @@ def compute_target(change: GroupChange, topics: TopicsImage, configured: Sequenc
             )
         )
     return ASSIGNORS[chosen_assignor(change.members.values(), configured)](subscribers, counts)
-
-
-def metadata_hash(names: Iterable[str], topics: TopicsImage) -> int:
-    """Changes if a subscribed topic is created, deleted, recreated or gets more partitions; 0
-    without topics.
-
-    The value is opaque to readers. Kafka hashes with XXH3 and includes the racks of replicas, which
-    no assignor uses. A group that moves between the two gets one new assignment.
-    """
-    digest = blake2b(digest_size=8)
-    present = sorted(name for name in names if name in topics.by_name)
-    for name in present:
-        topic = topics.by_name[name]
-        digest.update(_TOPIC.pack(topic.topic_id, len(topic.partitions), len(name)) + name.encode())
-    return int.from_bytes(digest.digest(), "big", signed=True) if present else 0

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from barnabas.pipelines.sql.column_types import ColumnType
+from barnabas.pipelines.column_types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Array,
+    ColumnType,
+    Decimal,
+    Struct,
+    spark_name,
+)
 from barnabas.pipelines.sql.embedded.engine import Engine
 from barnabas.pipelines.sql.embedded.not_proven import NotProven
 from barnabas.pipelines.sql.embedded.query_compiler import Part, TopicUse, compile_query
 from barnabas.pipelines.sql.embedded.record_columns import RecordColumns
-from barnabas.pipelines.sql.inference import TableShape
+from barnabas.pipelines.sql.inference import KAFKA_COLUMNS, TableShape
 from barnabas.pipelines.sql.syntax import Statement
 from barnabas.pipelines.sql.topic_offsets import Bounds, TopicOffsets
 
@@ -27,6 +41,8 @@ class Limits:
     bytes: int
 
 
+# Types of columns whose answers are compared with Spark's, beside decimals, structs and arrays.
+_COMPARED = frozenset({BOOLEAN, INT, BIGINT, DOUBLE, STRING, BINARY, TIMESTAMP, DATE})
 # About two seconds on one core; Spark needs longer than that to start.
 AUTO = Limits(records=200_000, bytes=256 * 2**20)
 # The user insists on this engine. The records are in its tables, of which a part may be in
@@ -52,6 +68,8 @@ def answer(
 ) -> EmbeddedAnswer:
     """``bounds``: of all topics of the query, at its start."""
     compiled = compile_query(statement, shapes, now_micros=time.time_ns() // 1000, limit=limit)
+    for name, use in compiled.topics.items():
+        _check_types([shapes[name].columns[index] for index in use.used])
     ranges = {name: narrowed(offsets, name, bounds[name], use.part) for name, use in compiled.topics.items()}
     _check_records(ranges, compiled.records_max, limits)
     with ExitStack() as at_failure:
@@ -62,6 +80,23 @@ def answer(
         rows = engine.answer(compiled.sql, [kind for _, kind in compiled.columns])
         at_failure.pop_all()
     return EmbeddedAnswer(compiled.columns, _closing(engine, rows), filling.records)
+
+
+def _check_types(columns: Sequence[tuple[str, ColumnType]]) -> None:
+    """Samples of JSON have none of these; schemas of a registry do."""
+    for name, kind in columns:
+        if name not in KAFKA_COLUMNS and not _is_compared(kind):
+            raise NotProven(f"the column {name} of type {spark_name(kind)}")
+
+
+def _is_compared(kind: ColumnType) -> bool:
+    match kind:
+        case Struct(fields):
+            return all(_is_compared(each) for _, each in fields)
+        case Array(element):
+            return _is_compared(element)
+        case _:
+            return isinstance(kind, Decimal) or kind in _COMPARED
 
 
 def narrowed(offsets: TopicOffsets, topic: str, bounds: Mapping[int, Bounds], part: Part) -> dict[int, Bounds]:

@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any, Self
 
+from barnabas.pipelines.column_types import VOID, Array, ColumnType, Map, Struct, duckdb_name
 from barnabas.pipelines.errors import CannotRun, RunFailed
-from barnabas.pipelines.sql.column_types import VOID, Array, ColumnType, Map, Struct, duckdb_name
 from barnabas.pipelines.sql.embedded.not_proven import LEAVE_TO_SPARK, QUERY_FAILS, NotProven
 
 # Enough for a hash table over the records that auto gives to this engine, on a small laptop.

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
-from barnabas.pipelines.sql.column_types import (
+from barnabas.pipelines.column_types import (
     BIGINT,
     BINARY,
     BOOLEAN,

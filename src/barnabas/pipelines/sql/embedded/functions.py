@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from barnabas.pipelines.sql.column_types import (
+from barnabas.pipelines.column_types import (
     BIGINT,
     BOOLEAN,
     DATE,

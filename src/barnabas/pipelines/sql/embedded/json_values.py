@@ -13,7 +13,7 @@ from collections.abc import Callable
 from decimal import Decimal as Number
 from typing import Any, NamedTuple
 
-from barnabas.pipelines.sql.column_types import (
+from barnabas.pipelines.column_types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from barnabas.pipelines.sql.column_types import BINARY, BOOLEAN, TIMESTAMP, ColumnType, Decimal
+from barnabas.pipelines.column_types import BINARY, BOOLEAN, TIMESTAMP, ColumnType, Decimal
 from barnabas.pipelines.sql.embedded.expressions import Expressions, only
 from barnabas.pipelines.sql.embedded.not_proven import NotProven
 from barnabas.pipelines.sql.embedded.scopes import Scope, Source

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from operator import methodcaller
 from typing import Any
 
-from barnabas.pipelines.sql.column_types import ColumnType, arrow_type
+from barnabas.pipelines.column_types import ColumnType, Struct, arrow_type
 from barnabas.pipelines.sql.embedded.json_values import TextNeeded, converter, field_value, parse, parse_with_texts
 from barnabas.pipelines.sql.embedded.not_proven import NotProven
 from barnabas.pipelines.sql.inference import KAFKA_COLUMNS, TableShape, ValueKind
+from barnabas.schemas.framing import VALUE_HEADER
 
 # confluent-kafka's annotations make every field of a message optional.
 Message = Any
@@ -24,6 +25,8 @@ class RecordColumns:
         kinds = dict(shape.columns)
         self._shape = shape
         self._used = [(name, kinds[name]) for name in used]
+        self._decoder = _decoder(shape)
+        self._decoded = [(name, kinds[name]) for name in used if name not in KAFKA_COLUMNS] if self._decoder is not None else []
         self._fields = (
             [(name, converter(kinds[name])) for name in used if name not in KAFKA_COLUMNS] if shape.values is ValueKind.JSON else []
         )
@@ -32,11 +35,10 @@ class RecordColumns:
         """A table of Arrow; its columns are c0, c1, ..."""
         import pyarrow
 
-        fields = self._parsed(messages) if self._fields else {}
+        fields = self._parsed(messages) if self._fields else self._rows(messages) if self._decoded else {}
         try:
             columns = [
-                pyarrow.array(fields[name] if name in fields else self._about(name, messages), type=arrow_type(kind))
-                for name, kind in self._used
+                _array(fields[name] if name in fields else self._about(name, messages), arrow_type(kind)) for name, kind in self._used
             ]
         except (UnicodeEncodeError, OverflowError, pyarrow.ArrowInvalid) as error:
             raise NotProven("a value does not fit its column") from error
@@ -67,12 +69,35 @@ class RecordColumns:
                 add(each)
         return columns
 
+    def _rows(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """The columns of registered values."""
+        assert self._decoder is not None
+        wanted = arrow_type(Struct(tuple(self._decoded)))
+        headers = [next((value for name, value in each.headers() or () if name == VALUE_HEADER), None) for each in messages]
+        rows, _ = self._decoder.rows([each.value() for each in messages], headers, wanted)
+        return dict(zip((name for name, _ in self._decoded), rows.flatten(), strict=True))
+
     def _about(self, name: str, messages: Sequence[Message]) -> list[Any]:
         if name == "value" and self._shape.values is ValueKind.TEXT:
             return [_text(each.value(), "a value") for each in messages]
         if name == "_key" and self._shape.key_is_text:
             return [_text(each.key(), "a key") for each in messages]
         return [_ABOUT[name](each) for each in messages]
+
+
+def _array(values: Any, kind: Any) -> Any:
+    """Of values, or of an array."""
+    import pyarrow
+
+    return values if isinstance(values, pyarrow.Array) else pyarrow.array(values, type=kind)
+
+
+def _decoder(shape: TableShape) -> Any:
+    if shape.plan is None:
+        return None
+    from barnabas.pipelines.registered.decoding import Decoder
+
+    return Decoder(shape.plan)
 
 
 def _text(value: bytes | None, noun: str) -> str | None:

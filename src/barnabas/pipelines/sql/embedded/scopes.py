@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from barnabas.pipelines.column_types import ColumnType, Map, Struct
 from barnabas.pipelines.errors import CannotRun
-from barnabas.pipelines.sql.column_types import ColumnType, Map, Struct
 from barnabas.pipelines.sql.embedded.not_proven import NotProven
 from barnabas.pipelines.sql.embedded.values import Value, text_literal
 from barnabas.pipelines.sql.syntax import no_such

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from barnabas.pipelines.sql.column_types import (
+from barnabas.pipelines.column_types import (
     BIGINT,
     BOOLEAN,
     DATE,

@@ -1,0 +1,1 @@
+"""``barnabas client-metrics``: :mod:`~.command` has the options, :mod:`~.requests` the requests."""

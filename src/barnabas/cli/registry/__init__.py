@@ -1,0 +1,1 @@
+"""``barnabas registry``: one instance of the schema registry."""

@@ -1,0 +1,19 @@
+"""The actions that share groups request outside their shard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from barnabas.coordinators.group.assignors.assignor import IdPartition
+
+
+@dataclass(frozen=True, slots=True)
+class InitializeStates:
+    """Initialize the state of these share partitions in the share coordinator, and then call
+    ``initialized`` of the shard's share groups with the result.
+    """
+
+    group_id: str
+    state_epoch: int
+    start_offsets: Mapping[IdPartition, int]

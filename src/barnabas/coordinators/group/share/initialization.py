@@ -1,0 +1,103 @@
+"""Initialization of share partitions: which of them need it, and what follows from the result.
+
+The request goes out when its record is committed. Its answer may get lost with this coordinator, so
+a heartbeat repeats it after ``group.share.initialize.retry.interval.ms``. A coordinator that has
+just taken over repeats it at once, since no answer can reach it. The share coordinator accepts a
+repeated request.
+
+The state epoch of a request is the group epoch. The share coordinator refuses an epoch that is
+lower than that of the state, so a late request of a former member cannot undo a newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.group.share.effects import InitializeStates
+from barnabas.coordinators.group.share.share_change import ShareChange
+from barnabas.coordinators.group.share.share_group import ShareGroup
+from barnabas.coordinators.group.share.topic_states import TopicPartitions
+from barnabas.coordinators.outcome import Outcome
+from barnabas.model.ids import Uuid
+
+# The leader of the partition chooses the start by `share.auto.offset.reset`.
+_NO_START_OFFSET = -1
+
+
+class _Request(NamedTuple):
+    """The last request for a topic. It is not repeated between the two times: one without an answer
+    may not have been sent.
+    """
+
+    state_epoch: int
+    since_ms: int
+    until_ms: int
+
+
+class Initialization:
+    def __init__(self, shard: GroupShard) -> None:
+        self._shard = shard
+        # By group and topic. Bounded by the initializing topics.
+        self._requests: dict[str, dict[Uuid, _Request]] = {}
+
+    def begin(self, change: ShareChange, now_ms: int) -> list[InitializeStates]:
+        """The requests for all partitions of subscribed topics that have no state yet."""
+        needed = self._uninitialized(change, now_ms)
+        if not needed:
+            return []
+        change.take_states(change.states.begin(needed))
+        self.remember(change.group_id, needed, change.epoch, now_ms)
+        offsets = {(topic_id, number): _NO_START_OFFSET for topic_id, topic in needed.items() for number in sorted(topic.partitions)}
+        return [InitializeStates(change.group_id, change.epoch, offsets)]
+
+    def _uninitialized(self, change: ShareChange, now_ms: int) -> dict[Uuid, TopicPartitions]:
+        topics = self._shard.image().topics.by_name
+        needed = {}
+        for name in sorted(change.subscribed_topics()):
+            topic = topics.get(name)
+            if topic is None:
+                continue
+            missing = frozenset(topic.partitions) - self._started(change, topic.topic_id, now_ms)
+            if missing:
+                needed[topic.topic_id] = TopicPartitions(name, missing)
+        return needed
+
+    def _started(self, change: ShareChange, topic_id: Uuid, now_ms: int) -> frozenset[int]:
+        initialized, initializing = change.states.initialized.get(topic_id), change.states.initializing.get(topic_id)
+        started = initialized.partitions if initialized is not None else frozenset()
+        request = self._requests.get(change.group_id, {}).get(topic_id)
+        # A clock that was set back must not delay the repetition.
+        if initializing is None or request is None or not request.since_ms <= now_ms < request.until_ms:
+            return started
+        return started | initializing.partitions
+
+    def remember(self, group_id: str, topic_ids: Iterable[Uuid], state_epoch: int, now_ms: int) -> None:
+        """A request goes out, with this epoch. A request of an administrator brings offsets; until
+        it is answered, a member that joins must not request state without an offset.
+        """
+        until_ms = now_ms + self._shard.settings.share.initialize_retry_interval_ms
+        self._requests.setdefault(group_id, {}).update(dict.fromkeys(topic_ids, _Request(state_epoch, now_ms, until_ms)))
+
+    def forget(self, group_id: str) -> None:
+        self._requests.pop(group_id, None)
+
+    def finish(self, asked: InitializeStates, refused: Collection[IdPartition]) -> Outcome[frozenset[IdPartition]]:
+        """The share coordinator has initialized the partitions of a request, except the refused
+        ones. The answer is the partitions that a newer request has taken over, for which this
+        result does not count.
+        """
+        group = self._shard.groups.get(asked.group_id)
+        if not isinstance(group, ShareGroup):
+            return Outcome(frozenset(asked.start_offsets))
+        requests = self._requests.get(asked.group_id, {})
+        newer = {topic_id for topic_id, request in requests.items() if request.state_epoch > asked.state_epoch}
+        answered = [slot for slot in asked.start_offsets if slot[0] not in newer]
+        for topic_id, _ in answered:
+            requests.pop(topic_id, None)
+        change = ShareChange(group)
+        done = [slot for slot in answered if slot not in refused]
+        change.take_states(change.states.finish(done).give_up(slot for slot in answered if slot in refused))
+        return Outcome(frozenset(asked.start_offsets).difference(answered), change.records)

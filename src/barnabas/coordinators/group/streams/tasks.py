@@ -1,0 +1,61 @@
+"""Tasks of a streams group. A task is one partition of all source topics of a subtopology.
+
+A task has one *active* copy, which processes records. A *standby* copy only follows the changelogs
+of the task, so that it can take over. A *warm-up* copy catches up before it becomes active; the log
+and the protocol have fields for it, but Kafka 4.3 assigns none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+# The subtopology and the partition. A plain tuple: groups hold thousands of them in sets.
+TaskId: TypeAlias = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    active: frozenset[TaskId] = frozenset()
+    standby: frozenset[TaskId] = frozenset()
+    warmup: frozenset[TaskId] = frozenset()
+
+    @property
+    def none(self) -> bool:
+        return not (self.active or self.standby or self.warmup)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedTasks:
+    """The tasks of a member. An active task has the member epoch in which the member received it:
+    commits with that or a later epoch are valid for its partitions (KIP-1251).
+    """
+
+    active: Mapping[TaskId, int] = field(default_factory=dict)
+    standby: frozenset[TaskId] = frozenset()
+    warmup: frozenset[TaskId] = frozenset()
+
+    @property
+    def none(self) -> bool:
+        return not (self.active or self.standby or self.warmup)
+
+    def some_in(self, reported: Tasks) -> bool:
+        if not self.standby.isdisjoint(reported.standby) or not self.warmup.isdisjoint(reported.warmup):
+            return True
+        return any(task in reported.active for task in self.active)
+
+    def all_of(self, reported: Tasks) -> bool:
+        """Whether all reported tasks are among these."""
+        return reported.active <= self.active.keys() and reported.standby <= self.standby and reported.warmup <= self.warmup
+
+
+NO_TASKS: Final = OwnedTasks()
+
+
+def by_subtopology(tasks: Iterable[TaskId]) -> dict[str, list[int]]:
+    """Sorted, so that the same assignment always has the same bytes."""
+    grouped: dict[str, list[int]] = {}
+    for subtopology_id, partition in sorted(tasks):
+        grouped.setdefault(subtopology_id, []).append(partition)
+    return grouped

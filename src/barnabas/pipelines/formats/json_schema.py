@@ -1,0 +1,19 @@
+"""JSON whose schema a registry has (:mod:`barnabas.pipelines.registered`).
+
+format: json_schema
+format: {json_schema: {registry: http://127.0.0.1:8081, use: 3}}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.registered.settings import RegisteredSettings, declare_registered
+from barnabas.schemas.schema import SchemaType
+
+if TYPE_CHECKING:
+    from barnabas.pipelines.declaration.fields import Fields
+
+
+def declare(fields: Fields) -> RegisteredSettings:
+    return declare_registered(fields, SchemaType.JSON)

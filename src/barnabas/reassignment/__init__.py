@@ -1,0 +1,1 @@
+"""Plans that move partitions between brokers: assignments, proposals, and throttles. Pure."""

@@ -1,0 +1,182 @@
+"""A share group works on a topic while its members and brokers die; then the journals are checked.
+
+Producers send idempotently, so an acknowledged record is in the log once, at the offset that the
+producer heard.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.messages.incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
+from peers.cluster import QUICK, Cluster
+from tests.cluster.barnabas_cluster import barnabas_cluster
+from tests.cluster.share_checker import anomalies, summary, unsettled
+from tests.cluster.share_journal import Where
+from tests.cluster.share_members import Kind, Members
+from tests.cluster.view import View
+from tests.waiting import LONG_PATIENCE_SECONDS, until
+
+TOPIC = "queue"
+GROUP = "workers"
+# A starved client keeps records for seconds before its application sees them. Shorter locks end so
+# often there that the broker archives records which no application got.
+LOCK_SECONDS = 6.0
+LIMIT = 10
+_GROUP_RESOURCE = 32
+# Locks and sessions that end soon, so that others take over the work of the dead; and few
+# partitions of the state, which a JVM creates sooner.
+SETTINGS = {
+    **QUICK,
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.record.lock.duration.ms": str(int(LOCK_SECONDS * 1000)),
+    "group.share.delivery.count.limit": str(LIMIT),
+    "group.share.min.session.timeout.ms": "1000",
+    "group.share.session.timeout.ms": "6000",
+    "group.share.min.heartbeat.interval.ms": "200",
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.assignment.interval.ms": "0",
+    "group.share.min.assignment.interval.ms": "0",
+    "share.coordinator.state.topic.num.partitions": "3",
+}
+
+MIXED = (Kind("librdkafka", "explicit"), Kind("librdkafka", "implicit"), Kind("java", "renew"), Kind("java", "implicit"))
+
+
+@dataclass(slots=True)
+class Produced:
+    """Records that the cluster acknowledged."""
+
+    partitions: int
+    wheres: set[Where] = field(default_factory=set)
+    errors: list[str] = field(default_factory=list)
+
+    def send(self, bootstrap: str, count: int, *, per_second: float, stopping: threading.Event) -> None:
+        producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5})
+        for number in range(count):
+            producer.produce(TOPIC, b"%d" % number, partition=number % self.partitions, on_delivery=self._delivered)
+            producer.poll(0)
+            if stopping.wait(1 / per_second):
+                break
+        producer.flush(LONG_PATIENCE_SECONDS)
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        partition, offset = message.partition(), message.offset()
+        if error is not None or partition is None or offset is None:
+            self.errors.append(str(error))
+        else:
+            self.wheres.add(Where(partition, offset))
+
+
+@dataclass(slots=True)
+class Scene:
+    cluster: Cluster
+    view: View
+    members: Members
+    produced: Produced
+
+    def progress(self) -> None:
+        """Waits until members get records that they did not have before."""
+        before = len(self.members.lines())
+
+        def further() -> bool:
+            self.members.check_alive()
+            return len(self.members.lines()) > before + 50
+
+        until(further, "the group works", seconds_max=LONG_PATIENCE_SECONDS)
+
+    def kill_members(self, slot: int) -> None:
+        self.progress()
+        self.members.kill_one(slot)
+
+    def kill_broker(self, node_id: int | None = None) -> None:
+        """Kills the leader of the first partition, or a node, and starts it again."""
+        self.progress()
+        victim = self.cluster.node(node_id if node_id is not None else self.view.await_leader(TOPIC, 0))
+        victim.kill()
+        self.progress()
+        victim.start()
+        victim.await_listening()
+        self.view.await_brokers(*(node.id for node in self.cluster.brokers))
+        self.view.await_in_sync(TOPIC)
+
+
+def shared(
+    directory: Path,
+    *,
+    partitions: int,
+    records: int,
+    per_second: float,
+    deeds: Sequence[Callable[[Scene], None]],
+    brokers_die: bool,
+    kinds: Sequence[Kind] = MIXED,
+    count: int = 5,
+    brokers: int = 3,
+    seed: int = 1,
+) -> str:
+    """Performs the deeds while records are produced and shared; returns a summary."""
+    nodes = directory / "nodes"
+    nodes.mkdir()
+    with barnabas_cluster(brokers=brokers, properties=SETTINGS, directory=nodes) as cluster:
+        view = View(cluster)
+        view.create_topic(TOPIC, partitions)
+        begin_at_the_start(view)
+        produced, stopping = Produced(partitions), threading.Event()
+        bootstrap = view.access.bootstrap
+        sender = threading.Thread(
+            target=produced.send, args=(bootstrap, records), kwargs={"per_second": per_second, "stopping": stopping}, daemon=True
+        )
+        sender.start()
+        with Members(
+            kinds, directory, bootstrap=bootstrap, group=GROUP, topic=TOPIC, count=count, seed=seed, lock_seconds=LOCK_SECONDS
+        ) as members:
+            scene = Scene(cluster, view, members, produced)
+            for deed in deeds:
+                deed(scene)
+            sender.join(LONG_PATIENCE_SECONDS)
+            stopping.set()
+            assert not sender.is_alive(), "the producer did not end"
+            assert not produced.errors, produced.errors[:3]
+            _await_settled(scene)
+            members.stop_all()
+            members.sweep()
+            # Whatever a member held is free after its lock, and reaches the sweeping member soon.
+            time.sleep(LOCK_SECONDS + 2)
+            _await_settled(scene)
+            members.stop_all()
+            lines = members.lines()
+        found = anomalies(produced.wheres, lines, limit=LIMIT, brokers_died=brokers_die)
+        assert not found, "\n".join([*found[:10], f"{len(found)} anomalies", summary(lines)])
+        return summary(lines)
+
+
+def _await_settled(scene: Scene) -> None:
+    def settled() -> bool:
+        scene.members.check_alive()
+        return not unsettled(scene.produced.wheres, scene.members.lines(), limit=LIMIT)
+
+    until(
+        settled,
+        "every record is acknowledged, or was delivered as often as the limit allows",
+        seen=lambda: unsettled(scene.produced.wheres, scene.members.lines(), limit=LIMIT)[:5],
+        seconds_max=LONG_PATIENCE_SECONDS,
+    )
+
+
+def begin_at_the_start(view: View) -> None:
+    """The group gets the records that were produced before its first member joined."""
+    config = AlterableConfig(name="share.auto.offset.reset", config_operation=0, value="earliest")
+    resource = AlterConfigsResource(resource_type=_GROUP_RESOURCE, resource_name=GROUP, configs=[config])
+
+    def altered() -> bool:
+        answer = view.ask(IncrementalAlterConfigsRequest(resources=[resource], validate_only=False), 1)
+        return answer is not None and answer.responses[0].error_code == ErrorCode.NONE
+
+    until(altered, "the group begins at the start of its topic")

@@ -1,0 +1,98 @@
+"""A real browser: Debian's Chromium, driven by Playwright.
+
+``make chromium`` installs the browser when root runs it; tests are skipped with a sentence without
+it. Screenshots are kept in ``build/screenshots``.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+SCREENSHOTS: Final = Path(__file__).parents[2] / "build" / "screenshots"
+AXE: Final = Path(__file__).parent / "vendor" / "axe.min.js"
+# A page of a starved machine takes seconds.
+STEP_MILLISECONDS_MAX: Final = 20_000
+expect.set_options(timeout=STEP_MILLISECONDS_MAX)
+_PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
+
+
+@contextmanager
+def started_browser() -> Iterator[Browser]:
+    program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
+    if program is None:
+        pytest.skip("Chromium is missing, so tests in a browser are skipped (as root: make chromium).")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened_page(browser: Browser, url: str, *, width: int = 1280, dark: bool = False) -> Iterator[Page]:
+    """A page of the console. The test fails if the page logs an error, for example because the
+    policy forbids a script or a style."""
+    context = browser.new_context(
+        base_url=url, viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
+    )
+    errors: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and "status of 4" not in message.text:
+            errors.append(message.text)
+
+    context.set_default_timeout(STEP_MILLISECONDS_MAX)
+    page = context.new_page()
+    page.on("console", note)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert errors == []
+
+
+_OBSERVES_SHIFTS: Final = """
+window.shifted = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+}).observe({type: "layout-shift", buffered: true});
+"""
+
+
+def observe_shifts(page: Page) -> None:
+    """From the next page on; :func:`shifted` tells how far its parts moved while it was drawn."""
+    page.add_init_script(_OBSERVES_SHIFTS)
+
+
+def shifted(page: Page) -> float:
+    """Google's cumulative layout shift: 0.1 and less is good."""
+    moved: float = page.evaluate("window.shifted")
+    return moved
+
+
+def screenshot(page: Page, name: str) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+def serious_problems(page: Page) -> list[str]:
+    """What axe-core finds wrong for people with disabilities, of the two upper grades. Playwright
+    runs the script in the page without adding it there, so the policy stays as it is."""
+    page.evaluate(AXE.read_text("utf-8"))
+    found: Any = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})")
+    return [
+        f"{each['id']}: {each['help']}: {[node['html'][:200] for node in each['nodes']][:3]}"
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+def wider_than_the_screen(page: Page) -> int:
+    """Pixels by which the page itself, and not a table inside of it, must be scrolled sideways."""
+    too_wide: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return too_wide

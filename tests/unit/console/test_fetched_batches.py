@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from barnabas.console.core.fetched_batches import AbortedTransaction, OpenedBatches, open_batches
+from barnabas.console.core.record import TransactionState
+from barnabas.records.batch_builder import build_batch
+from barnabas.records.control_batch import ControlType, build_end_transaction
+from barnabas.records.record import Record
+
+
+def _batch(offset: int, value: bytes, producer: int = -1, count: int = 1) -> bytes:
+    records = [Record(offset + each, 1_000, b"k", value) for each in range(count)]
+    return bytes(
+        build_batch(
+            records, base_offset=offset, producer_id=producer, producer_epoch=0 if producer >= 0 else -1, transactional=producer >= 0
+        )
+    )
+
+
+def _marker(offset: int, kind: ControlType, producer: int) -> bytes:
+    batch = build_end_transaction(kind, coordinator_epoch=0, producer_id=producer, producer_epoch=0, timestamp=1)
+    batch[:8] = offset.to_bytes(8, "big")
+    return bytes(batch)
+
+
+def _open(data: bytes, *, from_offset: int = 0, stable: int = 1_000, aborted: tuple[AbortedTransaction, ...] = ()) -> OpenedBatches:
+    return open_batches("t", 0, data, from_offset=from_offset, stable_offset=stable, aborted=aborted)
+
+
+def test_records_before_the_wanted_offset_are_left_out_and_the_next_one_is_known() -> None:
+    opened = _open(_batch(5, b"v", count=4) + _batch(9, b"w")[:-1], from_offset=7)
+    assert [each.offset for each in opened.records] == [7, 8]
+    assert (opened.next_offset, opened.has_transactions, opened.unreadable) == (9, False, [])
+
+
+def test_a_transaction_is_aborted_from_its_first_offset_to_its_marker() -> None:
+    data = (
+        _batch(0, b"a", 1)
+        + _batch(1, b"b", 2)
+        + _marker(2, ControlType.ABORT, 1)
+        + _batch(3, b"c", 1)
+        + _marker(4, ControlType.COMMIT, 2)
+        + _batch(5, b"d", 1)
+    )
+    opened = _open(data, stable=5, aborted=(AbortedTransaction(1, 0),))
+    assert [(each.value, each.transaction.value) for each in opened.records if each.control is None] == [
+        (b"a", "aborted"),
+        (b"b", "committed"),
+        (b"c", "committed"),
+        (b"d", "undecided"),
+    ]
+    assert [each.control for each in opened.records if each.control] == ["abort", "commit"]
+    assert opened.has_transactions
+
+
+def test_a_record_without_a_transaction_has_no_state() -> None:
+    assert _open(_batch(0, b"v"), stable=0).records[0].transaction is TransactionState.NONE
+
+
+def test_a_batch_that_cannot_be_opened_is_skipped_and_named() -> None:
+    damaged = bytearray(_batch(3, b"v" * 50))
+    damaged[60] = 9  # The header counts nine records, and there is one.
+    opened = _open(bytes(damaged) + _batch(4, b"w"))
+    assert [each.offset for each in opened.records] == [4]
+    assert opened.unreadable[0].startswith("The batch at offset 3 of partition 0 cannot be opened")
+    garbage = _open(b"\xff" * 100, from_offset=7)
+    assert garbage.next_offset == 7
+    assert garbage.unreadable[0].startswith("Partition 0 cannot be read from offset 7 on")
