@@ -101,6 +101,11 @@ class InternalTopics:
         self._settings = settings
         self._log = log
         self._asked: dict[str, Promise[ErrorCode]] = {}
+        self._stopping = False
+
+    def stop(self) -> None:
+        """The node is stopping. Creations in flight fail from now on, which is no news."""
+        self._stopping = True
 
     def create(self, name: str) -> Promise[ErrorCode]:
         return self.create_all([name])[name]
@@ -128,7 +133,7 @@ class InternalTopics:
             code = known_error(result.error_code) if result is not None else ErrorCode.UNKNOWN_SERVER_ERROR
             if code == ErrorCode.TOPIC_ALREADY_EXISTS:
                 code = ErrorCode.NONE
-            if code and name in INTERNAL_TOPICS:
+            if code and name in INTERNAL_TOPICS and not self._stopping:
                 reason = result.error_message if result is not None else None
                 self._log.warning("internal topic not created", topic=name, error=code.name, reason=reason)
             promise.resolve(code)

@@ -316,6 +316,7 @@ class BrokerRole:
         Without a quorum no controller can answer, and it is no use to wait for one when the
         controllers are being stopped as well.
         """
+        self.broker.internal_topics.stop()
         if not self._context.settings.flag("controlled.shutdown.enable"):
             return
         leaving = asyncio.ensure_future(self.lifecycle.leave(seconds_max=LEAVE_SECONDS_MAX))
@@ -327,6 +328,7 @@ class BrokerRole:
         await asyncio.gather(leaving, return_exceptions=True)
 
     def stop(self) -> None:
+        self.broker.internal_topics.stop()
         self.doubted_brokers.stop()
         self.lifecycle.stop()
         self._schema_validation.stop()

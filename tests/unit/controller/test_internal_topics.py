@@ -31,7 +31,7 @@ REPLICAS = {"transaction.state.log.replication.factor": "3"}
 
 
 class Seat:
-    def __init__(self) -> None:
+    def __init__(self, log_level: str = "FATAL") -> None:
         self.requests: list[Any] = []
         self.answers: list[Promise[Any]] = []
         settings = parse_settings(development_properties(data_dir="nowhere", overrides=REPLICAS))
@@ -44,7 +44,7 @@ class Seat:
             "access": OPEN_ACCESS,
             "doubted_brokers": (),
             "metadata": SimpleNamespace(image=cluster(), effective=SimpleNamespace(settings=settings)),
-            "internal_topics": InternalTopics(self, settings, EventLog("FATAL")),
+            "internal_topics": InternalTopics(self, settings, EventLog(log_level)),
         }
         self.topics: InternalTopics = parts["internal_topics"]
         self.broker = cast(Broker, SimpleNamespace(**parts))
@@ -95,6 +95,17 @@ def test_a_missing_or_unknown_result_is_not_a_success() -> None:
     odd = seat.topics.create("b")
     seat.answer(31_000)
     assert lost.value is odd.value is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.parametrize("stopping", [False, True])
+def test_a_failed_creation_is_logged_unless_the_node_is_stopping(stopping: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    seat = Seat("WARN")
+    created = seat.topics.create(TRANSACTION_STATE)
+    if stopping:
+        seat.topics.stop()
+    seat.answer(ErrorCode.REQUEST_TIMED_OUT)
+    assert created.value is ErrorCode.REQUEST_TIMED_OUT
+    assert ("internal topic not created" in capsys.readouterr().err) is not stopping
 
 
 @pytest.mark.parametrize("code", [None, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.INVALID_REPLICATION_FACTOR])
