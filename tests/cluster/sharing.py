@@ -30,8 +30,10 @@ GROUP = "workers"
 # often there that the broker archives records which no application got.
 LOCK_SECONDS = 6.0
 LIMIT = 10
-# Half an hour of records at the lowest rate of the tests; the waits of the deeds end before.
-RECORDS_MAX = 400_000
+# Further records come more slowly: a starved machine has enough to do.
+SLOWER = 10
+# About an hour of them at the highest rate of the tests; the waits of the deeds end before.
+RECORDS_MAX = 200_000
 _GROUP_RESOURCE = 32
 # Locks and sessions that end soon, so that others take over the work of the dead; and few
 # partitions of the state, which a JVM creates sooner.
@@ -61,15 +63,15 @@ class Produced:
     errors: list[str] = field(default_factory=list)
 
     def send(self, bootstrap: str, count: int, *, per_second: float, enough: threading.Event) -> None:
-        """Sends ``count`` records, and more until there are ``enough``: the deeds wait for the
-        group to work, and on a starved machine they may take longer than the records last."""
+        """Sends ``count`` records, and some more until there are ``enough``: the deeds wait for the
+        group to work, and on a starved machine they take longer than the records last."""
         producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5})
         for number in range(RECORDS_MAX):
             producer.produce(TOPIC, b"%d" % number, partition=number % self.partitions, on_delivery=self._delivered)
             producer.poll(0)
             if number + 1 >= count and enough.is_set():
                 break
-            time.sleep(1 / per_second)
+            time.sleep((1 if number < count else SLOWER) / per_second)
         producer.flush(LONG_PATIENCE_SECONDS)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
