@@ -15,13 +15,17 @@ from pathlib import Path
 from confluent_kafka import KafkaError, Message, Producer
 
 from barnabas.model.errors import ErrorCode
+from barnabas.wire.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+)
 from barnabas.wire.messages.incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
 from peers.cluster import QUICK, Cluster
 from tests.cluster.barnabas_cluster import barnabas_cluster
-from tests.cluster.share_checker import anomalies, summary, unsettled
+from tests.cluster.share_checker import anomalies, stories, summary, unsettled
 from tests.cluster.share_journal import Where
 from tests.cluster.share_members import Kind, Members
-from tests.cluster.view import View
+from tests.cluster.view import ANSWER_SECONDS_MAX, View
 from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 TOPIC = "queue"
@@ -174,9 +178,29 @@ def _await_settled(scene: Scene) -> None:
     until(
         settled,
         "every record is acknowledged, or was delivered as often as the limit allows",
-        seen=lambda: unsettled(scene.produced.wheres, scene.members.lines(), limit=LIMIT)[:5],
+        seen=lambda: _unsettled_with_offsets(scene),
         seconds_max=LONG_PATIENCE_SECONDS,
     )
+
+
+def _unsettled_with_offsets(scene: Scene) -> list[str]:
+    """Some records that the test waits for, their deliveries, and the group's offsets. A record
+    below the start offset, or in a partition without lag, was archived: the leader delivered it to
+    members whose applications did not get it."""
+    lines = scene.members.lines()
+    told = stories(lines)
+    late = sorted(unsettled(scene.produced.wheres, lines, limit=LIMIT))
+    records = [f"{tuple(where)}: {told[where].deliveries if where in told else 'no delivery'}" for where in late[:5]]
+    return [f"{len(late)} records", *records, *_offsets(scene.view)]
+
+
+def _offsets(view: View) -> list[str]:
+    all_topics = DescribeShareGroupOffsetsRequestGroup(group_id=GROUP, topics=None)
+    coordinator = view.cluster.node(view.coordinator(GROUP))
+    with view.access.connect(coordinator.bootstrap, ANSWER_SECONDS_MAX) as client:
+        answer = client.ask(DescribeShareGroupOffsetsRequest(groups=[all_topics]), 1)
+    found = [each for group in answer.groups for topic in group.topics for each in topic.partitions]
+    return [f"partition {each.partition_index} begins at {each.start_offset} and has a lag of {each.lag}" for each in found]
 
 
 def begin_at_the_start(view: View) -> None:
