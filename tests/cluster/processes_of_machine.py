@@ -57,8 +57,8 @@ class Machine:
         write_properties(self.file, self.properties)
         Cli()("storage", "format", "--cluster-id", CLUSTER_ID, "--config", self.file, *format_options).worked()
 
-    def serve(self, processes: int | None) -> Running:
-        return Running(self, processes)
+    def serve(self, processes: int | None, environment: Mapping[str, str] | None = None) -> Running:
+        return Running(self, processes, {**os.environ, **(environment or {})})
 
     def refused(self, *options: object) -> str:
         """The sentence with which a start ends."""
@@ -68,8 +68,9 @@ class Machine:
 class Running:
     """A server that runs; at the end it is killed, if it still runs."""
 
-    def __init__(self, machine: Machine, processes: int | None) -> None:
+    def __init__(self, machine: Machine, processes: int | None, environment: Mapping[str, str]) -> None:
         self.machine = machine
+        self._environment = environment
         self._options = () if processes is None else ("--processes", str(processes))
         self.ready: dict[str, str] = {}
 
@@ -80,6 +81,7 @@ class Running:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                env=self._environment,
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -16,7 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from prometheus_client.parser import text_string_to_metric_families
 
 from barnabas.storage.log_directory import CLEAN_SHUTDOWN
@@ -76,7 +77,7 @@ def consumed(running: Running, topic: str, count: int) -> set[bytes]:
     found: set[bytes] = set()
 
     def read() -> bool:
-        found.update(each.value() for each in consumer.consume(1000, 0.2) if each.error() is None)
+        found.update(each.value() or b"" for each in consumer.consume(1000, 0.2) if each.error() is None)
         return len(found) >= count
 
     try:
@@ -155,6 +156,14 @@ def test_the_log_is_one_stream_of_json_with_the_ids_of_nodes(served: Running) ->
     assert {event["node_id"] for event in served.events() if event["event"] == "node ready"} == {1, 2, 3}
 
 
+def test_storage_info_shows_the_directories_of_all_processes(served: Running) -> None:
+    lines = Cli()("storage", "info", "--config", served.machine.file).text.splitlines()
+    assert [line.partition(", directory")[0] for line in lines] == [
+        f"{served.machine.data}{place}: cluster {served.ready['cluster']}, node {node_id}"
+        for node_id, place in ((1, ""), (2, "/processes/node-2"), (3, "/processes/node-3"))
+    ]
+
+
 def test_fewer_processes_are_refused_with_the_way_out(served: Running) -> None:
     place = served.machine.data / "processes" / "node-3"
     sentence = served.machine.refused("--processes", 2)
@@ -190,7 +199,9 @@ def restarts(served: Running, node_id: int) -> float:
     return float(found[1])
 
 
-def test_sigterm_stops_one_process_after_the_other_and_a_restart_finds_everything(machine: Machine, served: Running) -> None:
+def test_sigterm_stops_one_process_after_the_other_and_a_restart_finds_everything(
+    machine: Machine, served: Running, tmp_path: Path
+) -> None:
     """Runs last, because it stops the server of this module."""
     topic = "found-again"
     create(served, topic)
@@ -200,10 +211,23 @@ def test_sigterm_stops_one_process_after_the_other_and_a_restart_finds_everythin
     stops = [(each["node_id"], each["event"]) for each in served.events() if each["event"] in ("node stops", "node stopped")]
     assert stops == [(node_id, event) for node_id in (3, 2, 1) for event in ("node stops", "node stopped")]
     assert all(each["clean"] for each in served.events() if each["event"] == "node stopped")
-    with machine.serve(3) as again:
+    with service_manager(tmp_path) as (heard, environment), machine.serve(3, environment) as again:
+        assert heard.recv(100) == b"READY=1"
         assert all(each["clean"] for each in again.events() if each["event"] == "logs opened")
         assert consumed(again, topic, len(values)) == set(values)
         assert again.stop(signal.SIGINT) == 0
+        # The processes have notified no one: the service manager would have heard them before.
+        assert heard.recv(100) == b"STOPPING=1"
+
+
+@contextmanager
+def service_manager(directory: Path) -> Iterator[tuple[socket.socket, dict[str, str]]]:
+    """The socket on which systemd listens to a unit, and the variable that names it."""
+    address = str(directory / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        heard.bind(address)
+        heard.settimeout(PATIENCE_SECONDS)
+        yield heard, {"NOTIFY_SOCKET": address}
 
 
 def test_no_process_survives_a_killed_supervisor(tmp_path: Path) -> None:

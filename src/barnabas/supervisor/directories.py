@@ -68,20 +68,27 @@ def refuse_data_of_others(disk: Disk, first: BrokerSettings, started: Iterable[i
     """Refuse to start beside data of processes that are not ``started``. ``given`` is how the user
     said how many there are. Raises ``CannotStart``."""
     names = {f"node-{node_id}" for node_id in started}
-    for path in all_directory_paths(first):
+    left = [path for path in directories_of_further_processes(disk, all_directory_paths(first)) if os.path.basename(path) not in names]
+    if left:
+        raise CannotStart(
+            f"{left[0]} holds the data of a process that {given} does not start. Start it again with more processes;"
+            " or, to do without it, start it, move its partitions to other brokers with `barnabas reassign`, stop,"
+            f" remove {left[0]}, and run `barnabas brokers unregister` after the next start."
+        )
+
+
+def directories_of_further_processes(disk: Disk, paths: Iterable[str]) -> list[str]:
+    """Those inside the directories of the first process, ``paths``."""
+    found = []
+    for path in paths:
         parent = f"{path}/{PROCESSES_DIRECTORY}"
         try:
-            left = sorted(set(disk.names(parent)) - names) if disk.exists(parent) else []
+            found += [f"{parent}/{name}" for name in sorted(disk.names(parent))] if disk.exists(parent) else []
         except OSError:
             # The node reports a directory that failed, and may serve the others, which have the
             # same processes.
             continue
-        if left:
-            raise CannotStart(
-                f"{parent}/{left[0]} holds the data of a process that {given} does not start. Start it again with more processes;"
-                " or, to do without it, start it, move its partitions to other brokers with `barnabas reassign`, stop,"
-                f" remove {parent}/{left[0]}, and run `barnabas brokers unregister` after the next start."
-            )
+    return found
 
 
 def _formatted(disk: Disk, first: BrokerSettings) -> MetaProperties:
