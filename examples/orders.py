@@ -27,8 +27,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from rich.console import Console
 from rich.table import Table
 
-from barnabas.devcluster.child_node import NodeReady
 from barnabas.devcluster.development_cluster import DevelopmentCluster
+from barnabas.supervisor.node_events import NodeReady
 
 ORDERS, RECEIPTS = "orders", "receipts"
 BROKERS = 3

@@ -30,13 +30,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from barnabas.devcluster.child_node import NodeReady
 from barnabas.devcluster.development_cluster import DevelopmentCluster
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.running.runner import Run
 from barnabas.pipelines.session import check_spark
 from barnabas.registry_client import RegistryClient
 from barnabas.schemas import AvroDeserializer
+from barnabas.supervisor.node_events import NodeReady
 from examples.mybank.bank import Transaction, large_ones, thresholds, transactions
 from examples.mybank.database import Ledger, open_ledger
 from examples.mybank.phones import Phones

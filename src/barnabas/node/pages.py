@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable, Mapping
 
 from barnabas.config.addresses import host_and_port
 from barnabas.config.settings import BrokerSettings
@@ -38,15 +39,7 @@ class NodePages:
             self.health_port = self._listen("barnabas.health.listener", questions)
 
     def _listen(self, setting: str, routes: dict[str, Route]) -> int:
-        address = self._settings.text(setting)
-        parsed = host_and_port(address)
-        assert parsed is not None, "checked when the setting was parsed"
-        try:
-            server = HttpServer(*parsed, routes, self._failed)
-        except OSError as error:
-            # The error's own text repeats the address.
-            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-            raise CannotStart(f"cannot listen on {address} ({setting}): {reason}.") from error
+        server = open_page(self._settings, setting, routes, self._failed)
         self._servers.append(server)
         return server.port
 
@@ -59,3 +52,18 @@ class NodePages:
         self._servers = []
         if self._metrics_page is not None:
             self._metrics_page.close()
+
+
+def open_page(
+    settings: BrokerSettings, setting: str, routes: Mapping[str, Route], report: Callable[[str, BaseException], None]
+) -> HttpServer:
+    """Serve ``routes`` at the address in ``setting``. Raises ``CannotStart`` when it is taken."""
+    address = settings.text(setting)
+    parsed = host_and_port(address)
+    assert parsed is not None, "checked when the setting was parsed"
+    try:
+        return HttpServer(*parsed, routes, report)
+    except OSError as error:
+        # The error's own text repeats the address.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise CannotStart(f"cannot listen on {address} ({setting}): {reason}.") from error
