@@ -16,7 +16,10 @@ from barnabas.records.batch_header import (
 from barnabas.records.batches import check_crc, check_shape
 from barnabas.records.compression import Codec, DecompressionFailed
 from barnabas.records.record import MalformedRecord, Record, open_batch, read_records
+from tests.unit.both_scanners import BOTH_SCANNERS
 from tests.unit.records.made import NOW_MS, plain_batch, plain_records, records, repeatable, with_body, with_header
+
+pytestmark = BOTH_SCANNERS
 
 
 @repeatable
