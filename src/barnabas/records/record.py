@@ -42,12 +42,17 @@ def open_batch(batch: Buffer, size_bytes_max: int = DECOMPRESSED_BYTES_MAX) -> I
     return read_records(header, body)
 
 
-def read_records(header: BatchHeader, body: Buffer) -> Iterator[Record]:
+def read_records(header: BatchHeader, body: Buffer, from_offset: int = 0) -> Iterator[Record]:
+    """Records before ``from_offset`` may be left out: where every offset of the batch has a record,
+    they are passed over by their lengths alone."""
     if header.record_count < 0 or header.record_count * RECORD_BYTES_MIN > len(body):
         raise MalformedRecord(f"{header.record_count} records cannot fit into {len(body)} bytes")
-    position = 0
+    position = passed = 0
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_BIT else None
-    for index in range(header.record_count):
+    if header.last_offset_delta == header.record_count - 1 and from_offset > header.base_offset:
+        passed = min(from_offset - header.base_offset, header.record_count)
+        position = _position_after(body, passed)
+    for index in range(passed, header.record_count):
         try:
             record, position = _read_record(body, position, header.base_offset, header.base_timestamp, append_time, Record)
         except (IndexError, MalformedVarint) as error:
@@ -55,6 +60,19 @@ def read_records(header: BatchHeader, body: Buffer) -> Iterator[Record]:
         yield record
     if position != len(body):
         raise MalformedRecord(f"{len(body) - position} bytes remain after the last of {header.record_count} records")
+
+
+def _position_after(body: Buffer, records: int) -> int:
+    position = 0
+    for index in range(records):
+        try:
+            length, position = read_varint(body, position)
+        except (IndexError, MalformedVarint) as error:
+            raise MalformedRecord(f"record {index} is cut off: {error}") from error
+        if length < RECORD_BYTES_MIN - 1 or position + length > len(body):
+            raise MalformedRecord(f"record of {length} bytes where {len(body) - position} remain")
+        position += length
+    return position
 
 
 @compiled
