@@ -36,7 +36,6 @@ from barnabas.pipelines.running.runner import Run
 from barnabas.pipelines.session import check_spark
 from barnabas.registry_client import RegistryClient
 from barnabas.schemas import AvroDeserializer
-from barnabas.supervisor.node_events import NodeReady
 from examples.mybank.bank import Transaction, large_ones, thresholds, transactions
 from examples.mybank.database import Ledger, open_ledger
 from examples.mybank.phones import Phones
@@ -155,8 +154,7 @@ def _lose_a_broker(stage: Stage, cluster: DevelopmentCluster, phones: Phones, ru
     _await(phones, before + 30, run, "too few alerts arrived after a broker was killed")
     console.print(f"[bold]alerts[/] go on with two brokers: {phones.count - before} more within {time.perf_counter() - killed:.1f} s")
     cluster.start_node(victim)
-    while cluster.watch() != NodeReady(victim, cluster.cluster_id):
-        pass
+    cluster.await_node(victim)
     console.print(f"[bold]broker {victim}[/] is back {time.perf_counter() - killed:.1f} s after it was killed, and catches up")
 
 

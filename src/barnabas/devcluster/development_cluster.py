@@ -155,6 +155,11 @@ class DevelopmentCluster:
         self._nodes[node_id].kill()
         self._nodes[node_id].reap()
 
+    def await_node(self, node_id: int) -> None:
+        """Wait until a node that was started again is ready; events before that are dropped."""
+        while not (isinstance(event := self.watch(), NodeReady) and event.node_id == node_id):
+            pass
+
     def watch(self) -> NodeReady | NodeEnded | StopAsked:
         """Wait for the next event."""
         return self.events.get()
