@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest
 .PHONY: demo docs compiled test test-cores test-pipelines test-conformance test-cluster test-cli test-console test-hostile up bench lint style types soak format lock clean kafka-jars confluent-jar kcat kerberos chromium
 
 # MyBank, from its database to alerts, with a broker killed in between.
-# BANK_URL=postgresql://... puts the bank on PostgreSQL.
+# BANK_URL=postgresql://... puts the bank on PostgreSQL; KEEP=1 keeps all of it up until Ctrl-C.
 demo: $(STAMP)
 	$(BIN)/python -m examples.mybank.run
 
