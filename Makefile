@@ -10,7 +10,7 @@ SCANNER := src/barnabas/model/_record_scanner.abi3.so
 .PHONY: demo docs compiled scanner test test-cores test-pipelines test-conformance test-cluster test-cli test-console test-hostile up bench lint style types soak format lock clean kafka-jars confluent-jar kcat kerberos chromium
 
 # MyBank, from its database to alerts, with a broker killed in between.
-# BANK_URL=postgresql://... puts the bank on PostgreSQL.
+# BANK_URL=postgresql://... puts the bank on PostgreSQL; KEEP=1 keeps all of it up until Ctrl-C.
 demo: $(STAMP) scanner
 	$(BIN)/python -m examples.mybank.run
 
