@@ -1,4 +1,5 @@
-"""The HTTP pages of a node: metrics, health and readiness, on the listeners that are configured."""
+"""The HTTP pages of a node: metrics, health and readiness, on the listeners that are configured;
+and the metrics that it pushes to a collector."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from collections.abc import Callable, Mapping
 from barnabas.config.addresses import host_and_port
 from barnabas.config.settings import BrokerSettings
 from barnabas.model.cannot_start import CannotStart
+from barnabas.node.otlp_push import ENDPOINT, OtlpPush
 from barnabas.telemetry.http_server import HttpServer, Route
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
@@ -23,6 +25,7 @@ class NodePages:
         self._probed = probed
         self._log = log
         self._metrics_page: MetricsPage | None = None
+        self._push: OtlpPush | None = None
         self._servers: list[HttpServer] = []
         self.prometheus_port: int | None = None
         self.health_port: int | None = None
@@ -37,6 +40,8 @@ class NodePages:
             self.prometheus_port = self._listen("barnabas.prometheus.listener", {"/metrics": page.respond, "/": page.respond, **questions})
         if self._settings.text("barnabas.health.listener"):
             self.health_port = self._listen("barnabas.health.listener", questions)
+        if self._settings.text(ENDPOINT):
+            self._push = OtlpPush(self._settings, self._metrics, self._settings.integer("node.id"), self._log)
 
     def _listen(self, setting: str, routes: dict[str, Route]) -> int:
         server = open_page(self._settings, setting, routes, self._failed)
@@ -52,6 +57,8 @@ class NodePages:
         self._servers = []
         if self._metrics_page is not None:
             self._metrics_page.close()
+        if self._push is not None:
+            self._push.close()
 
 
 def open_page(
