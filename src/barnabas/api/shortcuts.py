@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.commit_shortcut import CommitShortcut
 from barnabas.api.produce.batching import ProduceBatching, ServeFully
 from barnabas.api.produce.shortcut import ProduceShortcut
 from barnabas.api.route import Route
@@ -38,4 +37,7 @@ class Shortcuts:
         return ProduceShortcut(self._broker, route, self._batching, frame, connection.listener.name)
 
     def _for_commit(self, connection: Connection, route: Route, frame: memoryview) -> Shortcut:
+        # A broker without groups does not load their machine.
+        from barnabas.api.commit_shortcut import CommitShortcut
+
         return CommitShortcut(self._broker, route, frame, self.flush)

@@ -38,6 +38,7 @@ from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import HINTED, LeaderHints, not_here, topic_name
 from barnabas.api.needs import CLUSTER_ACTION, READ_TOPIC, checked
 from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import TopicPartition
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.network.caller import Caller
 from barnabas.replication.fetch_sessions import FetchContext, FetchedPartition, PartitionKey
@@ -172,6 +173,10 @@ class _Consumer:
     def waits(self) -> None:
         pass
 
+    def missed(self, _: Partition, __: FetchedPartition) -> bool:
+        """The fetch of a consumer appends nothing."""
+        return False
+
     @staticmethod
     def sent(partition: Partition, size_bytes: int) -> None:
         partition.counters.bytes_out.value += size_bytes
@@ -190,6 +195,8 @@ class _Follower:
         self._now_ms = broker.clock.monotonic_ms()
         self._throttle = broker.replicas.throttles.leader
         self._acknowledges = True
+        self._commits = False
+        self._throttled: set[TopicPartition] = set()
         self._is_broker = broker.access.may(caller, CLUSTER_ACTION)
 
     def may_read(self, topic: str) -> bool:
@@ -212,6 +219,7 @@ class _Follower:
         if partition is not None and self._replica not in partition.isr and self._throttle.holds(partition.partition, self._now_ms):
             # The fetch still counts as progress of the follower, which would otherwise seem dead.
             size_bytes_max, at_least_one = 0, False
+            self._throttled.add(partition.partition)
         read = read_for_follower(
             partition,
             self._replica,
@@ -240,7 +248,17 @@ class _Follower:
                 read.region.release()
             return PartitionRead(refused)
         # This fetch may have moved the high watermark.
+        self._commits = self._commits or partition.high_watermark != read.high_watermark
         return read._replace(high_watermark=partition.high_watermark)
+
+    def missed(self, partition: Partition, each: FetchedPartition) -> bool:
+        """Whether this fetch itself made the partition grow after it had been read.
+
+        A commit answers requests and has effects: a coordinator whose decision is committed writes
+        the markers of the transaction, perhaps into a partition that was read a moment ago. No
+        fetch was waiting there, so the append has woken none.
+        """
+        return self._commits and partition.log.log_end_offset > each.fetch_offset and partition.partition not in self._throttled
 
     def _is_damaged(self, partition: Partition, offset: int, region: FileRegion) -> bool:
         """A follower that fetches an offset again may have found a wrong checksum, so verify the
@@ -382,6 +400,7 @@ def _wait(
     answer: Promise[FetchResponse] = Promise()
     reader.waits()
     partitions = []
+    missed = False
     for each, found in reads:
         if found.region is not None:
             found.region.release()
@@ -389,6 +408,7 @@ def _wait(
         partition = broker.replicas.get(topic, each.index) if topic is not None else None
         assert partition is not None, "a fetch with an unknown partition is answered at once"
         partitions.append(partition)
+        missed = missed or (not found.size_bytes and reader.missed(partition, each))
 
     def complete() -> None:
         read_again = _read_all(broker, fetch, request, reader, by_id=by_id)[0]
@@ -405,6 +425,8 @@ def _wait(
     )
     answer.if_abandoned(waiting.cancel)
     waiting.timer = broker.loop.call_later(request.max_wait_ms / 1000, waiting.complete)
+    if missed:
+        waiting.complete()
     return answer
 
 

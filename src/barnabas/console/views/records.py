@@ -20,7 +20,6 @@ from barnabas.console.core.copy_as import Snippet, snippets
 from barnabas.console.core.decoding.decoder_choice import CHOICES, DecoderChoice, chosen, decoders_of
 from barnabas.console.core.decoding.detection import SHOWN_CHARACTERS_MAX
 from barnabas.console.core.fetched_batches import Opening
-from barnabas.console.core.key_partition import partition_of
 from barnabas.console.core.positions import chosen_partitions, positions_text, read_positions, within
 from barnabas.console.core.record import ReadRecord
 from barnabas.console.core.record_request import read_bytes
@@ -29,6 +28,7 @@ from barnabas.console.errors import BadValue, NotFound
 from barnabas.console.web.call import Call
 from barnabas.console.web.operation import Stream, view
 from barnabas.console.web.parameters import Parameter
+from barnabas.model.key_partition import partition_of
 from barnabas.record_filter.grammar import FILTER_LENGTH_MAX, FilterRefused, parse_filter
 
 RECORDS_MAX: Final = 500
