@@ -1,6 +1,7 @@
 """The APIs that have a shortcut, and the shortcuts of one kind of listener.
 
 Produce        api.produce.shortcut   appends the requests of one turn of the loop together
+Fetch          api.fetch.shortcut     decodes and encodes once; offsets and records change
 OffsetCommit   api.commit_shortcut    prepares the record once; offset and leader epoch change
 """
 
@@ -10,6 +11,7 @@ from typing import Any
 
 from barnabas.api.broker import Broker
 from barnabas.api.commit_shortcut import CommitShortcut
+from barnabas.api.fetch.shortcut import FetchShortcut
 from barnabas.api.produce.batching import ProduceBatching, ServeFully
 from barnabas.api.produce.shortcut import ProduceShortcut
 from barnabas.api.route import Route
@@ -23,7 +25,11 @@ class Shortcuts:
         self._broker = broker
         self._batching = ProduceBatching(broker, serve_fully)
         self.flush = self._batching.flush
-        self._makers = {ApiKey.PRODUCE: self._for_produce, ApiKey.OFFSET_COMMIT: self._for_commit}
+        self._makers = {
+            ApiKey.PRODUCE: self._for_produce,
+            ApiKey.FETCH: self._for_fetch,
+            ApiKey.OFFSET_COMMIT: self._for_commit,
+        }
 
     def exist_for(self, key: ApiKey) -> bool:
         return key in self._makers
@@ -31,11 +37,18 @@ class Shortcuts:
     def remember(self, connection: Connection, route: Route, frame: memoryview, body: int, request: Any, response: Any) -> None:
         shortcut = connection.shortcut
         if shortcut is None or shortcut.route is not route:
+            if shortcut is not None and route.key is ApiKey.FETCH and not isinstance(shortcut, FetchShortcut):
+                # A connection has one shortcut. If it also produces or commits, the shortcut for
+                # that saves more.
+                return
             shortcut = connection.shortcut = self._makers[route.key](connection, route, frame)
         shortcut.remember(frame, body, request, response)
 
     def _for_produce(self, connection: Connection, route: Route, frame: memoryview) -> Shortcut:
         return ProduceShortcut(self._broker, route, self._batching, frame, connection.listener.name)
+
+    def _for_fetch(self, connection: Connection, route: Route, frame: memoryview) -> Shortcut:
+        return FetchShortcut(self._broker, route, connection, self.flush)
 
     def _for_commit(self, connection: Connection, route: Route, frame: memoryview) -> Shortcut:
         return CommitShortcut(self._broker, route, frame, self.flush)

@@ -42,6 +42,11 @@ class PartitionRead(NamedTuple):
         """Whether the response must be sent at once, however many bytes the fetch waits for."""
         return bool(self.error) or self.diverging is not None or self.preferred_replica >= 0
 
+    @property
+    def plain(self) -> bool:
+        """Whether a response tells only the offsets and the file region, and nothing special."""
+        return not (self.error or self.aborted or self.diverging is not None or self.preferred_replica >= 0 or self.records is not None)
+
 
 def check_leader(partition: Partition | None, current_leader_epoch: int, *, leader_only: bool = True) -> ErrorCode:
     """NONE if this node may answer for the partition to a client that has ``current_leader_epoch``
