@@ -29,7 +29,7 @@ class PartitionRead(NamedTuple):
     remote_bytes_max: int = 0
     remote_first: bool = False
     # The records from there.
-    records: bytes | None = None
+    records: bytes | memoryview | None = None
 
     @property
     def size_bytes(self) -> int:

@@ -34,6 +34,7 @@ from barnabas.wire.messages.fetch import (
     PartitionData,
     SnapshotId,
 )
+from barnabas.wire.types import RecordsInMemory
 
 TOPIC_ID_VERSION_MIN = 13
 _HINTS_VERSION_MIN = 16
@@ -282,7 +283,8 @@ class Fetching:
 
 
 def _partition_data(each: FetchedPartition, read: PartitionRead, leader: LeaderIdAndEpoch) -> PartitionData:
-    records = read.region if read.region is not None else read.records
+    # Records from remote storage are megabytes, which the frame need not copy.
+    records = read.region if read.region is not None else RecordsInMemory(read.records) if read.records is not None else b""
     return PartitionData(
         partition_index=each.index,
         error_code=read.error,
@@ -300,7 +302,7 @@ def _partition_data(each: FetchedPartition, read: PartitionRead, leader: LeaderI
             else [AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in read.aborted]
         ),
         preferred_read_replica=read.preferred_replica,
-        records=records if records is not None else b"",
+        records=records,
     )
 
 
