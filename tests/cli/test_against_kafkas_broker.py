@@ -36,10 +36,16 @@ def test_topics_and_records_work_on_apache_kafka(cli: Cli) -> None:
     until(lambda: not cli("topics", "list", "--json").json, "the topic is gone")
 
 
-def test_aborted_transactions_are_shown_only_on_request(cli: Cli) -> None:
-    cli("topics", "create", "paid").worked()
+def _transactional_producer(cli: Cli) -> Producer:
+    """Its first request creates ``__transaction_state``."""
     producer = Producer({"bootstrap.servers": cli.environment["BARNABAS_BOOTSTRAP"], "transactional.id": "tx", "log_level": 0})
     producer.init_transactions(60)
+    return producer
+
+
+def test_aborted_transactions_are_shown_only_on_request(cli: Cli) -> None:
+    cli("topics", "create", "paid").worked()
+    producer = _transactional_producer(cli)
     for value, finish in (("kept", producer.commit_transaction), ("dropped", producer.abort_transaction)):
         producer.begin_transaction()
         producer.produce("paid", value)
@@ -52,7 +58,7 @@ def test_aborted_transactions_are_shown_only_on_request(cli: Cli) -> None:
 
 
 def test_internal_topics_are_listed_on_request(cli: Cli) -> None:
-    """The transactions of the previous test created one."""
+    _transactional_producer(cli)
     assert "__transaction_state" not in {each["name"] for each in cli("topics", "list", "--json").json}
     internal = {each["name"]: each["internal"] for each in cli("topics", "list", "--internal", "--json").json}
     assert internal["__transaction_state"] is True

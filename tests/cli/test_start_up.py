@@ -26,6 +26,43 @@ _SHOW_MODULES = (
     "from barnabas.cli.main import main; main()"
 )
 HEAVY = ("rich", "confluent_kafka", "pydantic", "asyncio", "uvloop", "ssl", "structlog", "prometheus_client", "yaml", "pyspark")
+# Parts of a broker that only some settings or requests need: a start must not wait for them.
+NOT_FOR_A_FIRST_RECORD = (
+    "barnabas.api.authentication",
+    "barnabas.api.broker_apis.join_group",
+    "barnabas.api.broker_apis.share_fetch",
+    "barnabas.api.commit_shortcut",
+    "barnabas.client_metrics.otlp_post",
+    "barnabas.coordinators.group.machine",
+    "barnabas.coordinators.share.machine",
+    "barnabas.coordinators.transaction.machine",
+    "barnabas.node.group_lag",
+    "barnabas.node.kerberos",
+    "barnabas.node.sasl",
+    "barnabas.schema_validation",
+    "barnabas.schemas",
+    "barnabas.tiered",
+    "confluent_kafka",
+    "cryptography",
+    "fastavro",
+    "http.client",
+    "joserfc",
+    "jsonschema",
+    "rich",
+    "typer",
+    "urllib.request",
+)
+
+
+def test_a_broker_loads_no_optional_part_before_its_first_record() -> None:
+    program = (
+        "import sys; from barnabas.testing import EmbeddedBroker, Message\n"
+        "with EmbeddedBroker() as kafka:\n"
+        "    kafka.create_topic('first')\n"
+        "    kafka.produce('first', [Message(value=b'1')])\n"
+        f"    print([each for each in {NOT_FOR_A_FIRST_RECORD!r} if each in sys.modules])\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def loaded_by(*words: str) -> set[str]:

@@ -1,11 +1,17 @@
 // Share consumers of the Java client in one process, which may die at any moment. What share_member.py says holds here too. In mode
 // "renew" a record in five is renewed once before it is decided: the client then returns it again from a poll.
+//
+// Each partition is committed by itself. A commitSync of Kafka 4.3.0 that goes to several leaders decides by the last response whether
+// it had renewals (ShareConsumeRequestManager.ResultHandler.complete). If the last response is of a leader that got none, the client
+// forgets that the others have answered: poll() waits for these renewals for ever and returns no record any more. Its background thread
+// goes on fetching, so the consumer takes records from the group and no application gets them, until they reach the delivery limit.
 
 import java.io.FileOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.*;
 import org.apache.kafka.clients.consumer.*;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -88,9 +94,13 @@ public class ShareMember {
                 if (!mode.equals("implicit") && !last.isEmpty()) {
                     decide(last);
                 }
-            } catch (Exception failure) {
+            } catch (KafkaException failure) {
                 say(failure);
                 last = new ArrayList<>();
+            } catch (Throwable failure) {
+                // A member that cannot go on would keep its partitions, and the test would wait for it. The process ends instead.
+                say(failure);
+                Runtime.getRuntime().halt(1);
             }
         }
         if (mode.equals("implicit")) {
@@ -111,10 +121,18 @@ public class ShareMember {
             line(lines, "try", record.partition(), record.offset(), kind.name());
         }
         write(lines);
+        Map<Integer, List<Integer>> ofPartition = new TreeMap<>();
         for (int index = 0; index < records.size(); index++) {
-            consumer.acknowledge(records.get(index), kinds.get(index));
+            ofPartition.computeIfAbsent(records.get(index).partition(), partition -> new ArrayList<>()).add(index);
         }
-        consumer.commitSync(COMMIT);
+        for (List<Integer> indexes : ofPartition.values()) {
+            indexes.forEach(index -> consumer.acknowledge(records.get(index), kinds.get(index)));
+            try {
+                consumer.commitSync(COMMIT);
+            } catch (KafkaException failure) {
+                say(failure);
+            }
+        }
     }
 
     AcknowledgeType decision(ConsumerRecord<byte[], byte[]> record) {
@@ -158,7 +176,7 @@ public class ShareMember {
         }
     }
 
-    void say(Exception failure) {
+    void say(Throwable failure) {
         System.err.println(java.time.LocalTime.now() + " " + name + " " + failure);
     }
 }

@@ -76,6 +76,14 @@ class Chaos:
             node.await_listening()
             self._recovered()
 
+    def kill_and_start(self, node: Node) -> None:
+        self.await_progress()
+        self._say(f"kill {node.id}")
+        node.kill()
+        self.await_progress()
+        node.start()
+        self._recovered()
+
     def kill_everyone(self) -> None:
         """Kills all nodes at once, as a power failure does, except that the kernel still has all
         data that it was given."""

@@ -106,7 +106,15 @@ class Member:
         print(f"{time.strftime('%H:%M:%S')} {self._name} {what}", file=sys.stderr, flush=True)
 
 
+def end_process(failed: threading.ExceptHookArgs) -> None:
+    """A member that fails would keep its partitions and consume nothing, and the test would wait
+    for it. The process ends instead, with the reason in its log."""
+    threading.__excepthook__(failed)
+    os._exit(1)
+
+
 def main() -> None:
+    threading.excepthook = end_process
     bootstrap, group, topic, mode, name, count, seed, journal, lock_seconds = sys.argv[1:]
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     settings = {"bootstrap.servers": bootstrap, "group.id": group}

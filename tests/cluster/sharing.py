@@ -30,6 +30,10 @@ GROUP = "workers"
 # often there that the broker archives records which no application got.
 LOCK_SECONDS = 6.0
 LIMIT = 10
+# Further records come more slowly: a starved machine has enough to do.
+SLOWER = 10
+# About an hour of them at the highest rate of the tests; the waits of the deeds end before.
+RECORDS_MAX = 200_000
 _GROUP_RESOURCE = 32
 # Locks and sessions that end soon, so that others take over the work of the dead; and few
 # partitions of the state, which a JVM creates sooner.
@@ -58,13 +62,16 @@ class Produced:
     wheres: set[Where] = field(default_factory=set)
     errors: list[str] = field(default_factory=list)
 
-    def send(self, bootstrap: str, count: int, *, per_second: float, stopping: threading.Event) -> None:
+    def send(self, bootstrap: str, count: int, *, per_second: float, enough: threading.Event) -> None:
+        """Sends ``count`` records, and some more until there are ``enough``: the deeds wait for the
+        group to work, and on a starved machine they take longer than the records last."""
         producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5})
-        for number in range(count):
+        for number in range(RECORDS_MAX):
             producer.produce(TOPIC, b"%d" % number, partition=number % self.partitions, on_delivery=self._delivered)
             producer.poll(0)
-            if stopping.wait(1 / per_second):
+            if number + 1 >= count and enough.is_set():
                 break
+            time.sleep((1 if number < count else SLOWER) / per_second)
         producer.flush(LONG_PATIENCE_SECONDS)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
@@ -128,20 +135,22 @@ def shared(
         view = View(cluster)
         view.create_topic(TOPIC, partitions)
         begin_at_the_start(view)
-        produced, stopping = Produced(partitions), threading.Event()
+        produced, enough = Produced(partitions), threading.Event()
         bootstrap = view.access.bootstrap
         sender = threading.Thread(
-            target=produced.send, args=(bootstrap, records), kwargs={"per_second": per_second, "stopping": stopping}, daemon=True
+            target=produced.send, args=(bootstrap, records), kwargs={"per_second": per_second, "enough": enough}, daemon=True
         )
         sender.start()
         with Members(
             kinds, directory, bootstrap=bootstrap, group=GROUP, topic=TOPIC, count=count, seed=seed, lock_seconds=LOCK_SECONDS
         ) as members:
             scene = Scene(cluster, view, members, produced)
-            for deed in deeds:
-                deed(scene)
+            try:
+                for deed in deeds:
+                    deed(scene)
+            finally:
+                enough.set()
             sender.join(LONG_PATIENCE_SECONDS)
-            stopping.set()
             assert not sender.is_alive(), "the producer did not end"
             assert not produced.errors, produced.errors[:3]
             _await_settled(scene)

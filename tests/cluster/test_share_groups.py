@@ -31,7 +31,6 @@ def test_twenty_share_consumers_acknowledge_every_record_once_while_members_are_
         shared(directory, partitions=partitions, records=2000, per_second=400, deeds=[kill_a_process_of_each_client], brokers_die=False)
 
 
-@pytest.mark.soak
 def test_share_consumers_acknowledge_every_record_once_while_a_leader_is_killed() -> None:
     with evidence("sharing") as directory:
         shared(

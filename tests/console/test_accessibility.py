@@ -26,6 +26,8 @@ PAGES = {
     "topic-users": "/clusters/local/topics/{topic}/users",
     "brokers": "/clusters/local/brokers",
     "broker": "/clusters/local/brokers/1",
+    "broker-disks": "/clusters/local/brokers/1/disks",
+    "feature-change": "/clusters/local/brokers/features/change?name=streams.version&level=0",
     "broker-settings": "/clusters/local/brokers/1/settings?search=cleaner",
     "broker-setting-change": "/clusters/local/brokers/1/settings/change?name=log.cleaner.threads&value=2",
     "settings-of-all-brokers": "/clusters/local/brokers/all/settings",

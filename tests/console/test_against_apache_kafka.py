@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from barnabas.console.settings import ClusterSettings
 from peers.apache_kafka import apache_kafka, why_missing
 from tests.console.console_thread import ConsoleClient, ConsoleThread, console_of
+from tests.console.disks_of_tests import moves_are_planned_seen_cancelled_and_made
 from tests.registry_process import RegistryProcess
 from tests.waiting import until
 
@@ -18,8 +19,10 @@ pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, re
 
 
 @pytest.fixture(scope="module")
-def kafkas_console() -> Iterator[tuple[ConsoleThread, str]]:
-    with apache_kafka() as (bootstrap, _), console_of(ClusterSettings("apache", bootstrap)) as console:
+def kafkas_console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ConsoleThread, str]]:
+    data = tmp_path_factory.mktemp("kafka")
+    disks = {"log.dirs": f"{data / 'a'},{data / 'b'}"}
+    with apache_kafka(extra=disks) as (bootstrap, _), console_of(ClusterSettings("apache", bootstrap)) as console:
         yield console, bootstrap
 
 
@@ -143,3 +146,25 @@ def test_moves_users_quotas_and_rates_of_apache_kafka(at_kafka: ConsoleClient) -
     until(lambda: at_kafka.get(f"{apache}/rates")["charts"] != [], "the console has rates")
     for path in ("reassignment", "reassignment/leaders", "security", "security/rules", "security/users", "security/quotas", "rates"):
         at_kafka.page(f"{apache}/{path}")
+
+
+def test_replicas_of_apache_kafka_move_between_its_directories(at_kafka: ConsoleClient, kafkas_console: tuple[ConsoleThread, str]) -> None:
+    moves_are_planned_seen_cancelled_and_made(at_kafka, "apache", kafkas_console[1])
+
+
+def test_a_level_of_a_feature_of_apache_kafka_is_checked_lowered_and_raised(at_kafka: ConsoleClient) -> None:
+    features = "/clusters/apache/brokers/features"
+    shown = {each["name"]: each["level"] for each in at_kafka.get(features)["features"]}
+    assert shown["group.version"] == 1
+    assert at_kafka.get(f"{features}/change", name="group.version", level=0)["refused"] is None
+    at_kafka.post(features, name="group.version", level=0, before=1)
+
+    def level() -> int:
+        found: int = next(each["level"] for each in at_kafka.get(features)["features"] if each["name"] == "group.version")
+        return found
+
+    until(lambda: level() == 0, "the lower level is in force")
+    at_kafka.post(features, name="group.version", level=1, before=0)
+    until(lambda: level() == 1, "the level is in force again")
+    refused = at_kafka.get(f"{features}/change", name="metadata.version", level=99)["refused"]
+    assert refused.startswith("The level of metadata.version cannot be 99: ")

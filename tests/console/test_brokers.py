@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from barnabas.console.settings import ClusterSettings
 from barnabas.testing import EmbeddedBroker
-from tests.console.console_thread import ConsoleClient
+from tests.console.console_thread import ConsoleClient, console_of
+from tests.console.disks_of_tests import moves_are_planned_seen_cancelled_and_made
 from tests.waiting import until
 
 _BROKERS = "/clusters/local/brokers"
@@ -138,3 +141,51 @@ def test_the_level_of_a_logger_is_changed_and_reset(client: ConsoleClient, broke
         client.post(address, name="root", level=before)
     assert client.try_post(address, name="root", level="LOUD").status_code == 400
     assert client.try_post(address, name="no.such.logger", level="INFO").status_code == 400
+
+
+def test_replicas_move_between_the_directories_of_a_broker(tmp_path: Path) -> None:
+    directories = {"log.dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}"}
+    with (
+        EmbeddedBroker(config=directories, data_dir=tmp_path) as two_disks,
+        console_of(ClusterSettings("disks", two_disks.bootstrap)) as own,
+    ):
+        moves_are_planned_seen_cancelled_and_made(own.client(), "disks", two_disks.bootstrap)
+
+
+def test_replicas_of_a_broker_are_listed_by_directory_and_ordered(client: ConsoleClient, broker_id: int, topic: str) -> None:
+    disks = f"{_BROKERS}/{broker_id}/disks"
+    shown = client.get(disks, search=topic, sort="-topic")
+    assert [each["partition"] for each in shown["page"]["items"]] == [0, 1, 2]
+    path = shown["disks"][0]["path"]
+    assert shown["replicas_by_directory"][path] == client.get(disks)["page"]["total"]
+    assert client.get(disks, directory="/elsewhere")["page"]["total"] == 0
+    sizes = [each["size_bytes"] for each in client.get(disks, sort="size")["page"]["items"]]
+    assert sizes == sorted(sizes)
+    refused = client.http.get(f"/api{disks}/plan", params={"replicas": f"{topic}/0", "to": "/elsewhere"})
+    assert (refused.status_code, refused.json()["error"]) == (400, f"Broker {broker_id} has no directory /elsewhere.")
+    assert client.get(f"{disks}/plan", replicas=f"{topic}/0", to=path)["unmoved"] == [f"{topic}/0 is in {path} already."]
+
+
+def test_a_level_of_a_feature_is_checked_lowered_and_raised(client: ConsoleClient) -> None:
+    features = f"{_BROKERS}/features"
+
+    def level() -> int:
+        found: int = next(each["level"] for each in client.get(features)["features"] if each["name"] == "streams.version")
+        return found
+
+    assert level() == 1
+    preview = client.get(f"{features}/change", name="streams.version", level=0)
+    assert (preview["before"], preview["after"], preview["is_downgrade"], preview["refused"]) == (1, 0, True, None)
+    assert "Lower it" in client.page(f"{features}/change", name="streams.version", level=0)
+    assert level() == 1
+    client.post(features, name="streams.version", level=0, before=1)
+    until(lambda: level() == 0, "the lower level is in force")
+    assert client.try_post(features, name="streams.version", level=1, before=1).status_code == 400
+    client.post(features, name="streams.version", level=1)
+    until(lambda: level() == 1, "the level is in force again")
+    refused = client.get(f"{features}/change", name="metadata.version", level=29)
+    assert refused["refused"].startswith("The level of metadata.version cannot be 29: ")
+    assert "cannot be 29" in client.page(f"{features}/change", name="metadata.version", level=29)
+    assert client.http.get(f"/api{features}/change", params={"name": "no.version", "level": 1}).status_code == 404
+    (entry,) = [each for each in client.get("/audit")["entries"] if each["operation"] == "set_feature" and "level" in each["outcome"]][:1]
+    assert "meanwhile" in entry["outcome"]

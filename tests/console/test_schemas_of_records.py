@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
+import struct
 from typing import Any
 
+import fastavro
 from confluent_kafka import Producer
-from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
+from barnabas.console.core.decoding.decoder_choice import DecoderChoice, TopicDecoders
 from barnabas.console.settings import ClusterSettings
 from barnabas.testing import EmbeddedBroker
 from tests.console.console_thread import ConsoleClient, ConsoleThread, console_of
@@ -76,3 +80,85 @@ def test_a_registry_that_cannot_be_reached_is_a_sentence_beside_the_bytes(broker
         shown = console.client().get(f"/clusters/local/topics/{topic}/records")["records"]
         assert len(shown) == 20
         assert all(each["value"]["problem"] and each["value"]["format"] == "hex" for each in shown)
+
+
+PROTO = 'syntax = "proto3"; package acme; message Ping { int32 n = 1; } message Reading { string sensor = 1; double celsius = 2; }'
+
+
+def _bare(broker: EmbeddedBroker, topic: str, *values: bytes) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for each in values:
+        producer.produce(topic, each, partition=0)
+    producer.flush()
+
+
+def _avro_value(value: Any) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, json.loads(AVRO), value)
+    return out.getvalue()
+
+
+def test_avro_without_framing_is_decoded_by_the_topics_schema_when_a_person_asks(
+    with_registry: ConsoleThread, broker: EmbeddedBroker, registry: str, topic: str
+) -> None:
+    SchemaRegistryClient({"url": registry}).register_schema(f"{topic}-value", Schema(AVRO, "AVRO"))
+    _bare(broker, topic, _avro_value({"id": 7, "when": 0}), b"\xff")
+    console, address = with_registry.client(), f"/clusters/local/topics/{topic}/records"
+    newest, oldest = console.get(address, show_value="schema")["records"]
+    assert oldest["value"]["chosen_by"] == "page"
+    assert oldest["value"]["schema"].endswith(f"Order, version 1 of {topic}-value")
+    assert json.loads(oldest["value"]["text"]) == {"id": 7, "when": "1970-01-01T00:00:00+00:00"}
+    assert (newest["value"]["format"], newest["value"]["chosen_by"]) == ("hex", "bytes")
+    assert newest["value"]["problem"].startswith(f"The bytes do not fit the latest schema of {topic}-value: ")
+    assert console.get(address)["records"][1]["value"]["chosen_by"] == "bytes"
+    found = console.get(address, begin="oldest", filter=".id == 7", value_subject=f"{topic}-value")
+    assert [each["offset"] for each in found["records"]] == [0]
+    missing = console.get(address, value_subject="no-such-subject")["records"][0]["value"]
+    assert missing["problem"].startswith("The latest schema of no-such-subject is not available: ")
+    assert '"id": 7' in console.http.get(f"/api{address}/export", params={"show_value": "schema", "begin": "oldest"}).text
+    page = console.page(f"{address}/0/0", show_value="schema")
+    assert f"version 1 of {topic}-value, chosen on this page" in page
+    assert "detected by looking at the bytes" in console.page(f"{address}/0/0")
+
+
+def test_protobuf_without_framing_names_fields_that_its_schema_does_not_have(
+    with_registry: ConsoleThread, broker: EmbeddedBroker, registry: str, topic: str
+) -> None:
+    SchemaRegistryClient({"url": registry}).register_schema(f"{topic}-value", Schema(PROTO, "PROTOBUF"))
+    _bare(broker, topic, b"\x0a\x04roof\x11" + struct.pack("<d", 21.5))
+    console, address = with_registry.client(), f"/clusters/local/topics/{topic}/records"
+    (right,) = console.get(address, show_value="schema", value_message="acme.Reading")["records"]
+    assert json.loads(right["value"]["text"]) == {"sensor": "roof", "celsius": 21.5}
+    assert right["value"]["problem"] is None
+    (wrong,) = console.get(address, show_value="schema")["records"]
+    assert wrong["value"]["problem"] == "2 fields of the bytes are not in this schema, so it may be the wrong one."
+    (unknown,) = console.get(address, show_value="schema", value_message="acme.No")["records"]
+    assert unknown["value"]["problem"].endswith("The schema has no message acme.No.")
+
+
+def test_the_file_of_the_console_sets_the_decoder_of_a_topic(broker: EmbeddedBroker, registry: str, topic: str) -> None:
+    SchemaRegistryClient({"url": registry}).register_schema(f"{topic}-json", Schema(JSON_SCHEMA, "JSON"))
+    _bare(broker, topic, b'{"amount": 1.5}', b'{"amount": "much"}')
+    decoders = {f"{topic[:-1]}*": TopicDecoders(value=DecoderChoice("schema", f"{topic}-json"))}
+    with console_of(ClusterSettings("local", broker.bootstrap, registry=registry, decoders=decoders)) as console:
+        client = console.client()
+        wrong, right = client.get(f"/clusters/local/topics/{topic}/records")["records"]
+        assert (right["value"]["chosen_by"], right["value"]["problem"]) == ("file", None)
+        assert right["value"]["schema"].startswith("json schema ")
+        assert wrong["value"]["problem"].startswith(f"The bytes do not fit the latest schema of {topic}-json: At amount: ")
+        assert "as set for the topic" in client.page(f"/clusters/local/topics/{topic}/records")
+        detected = client.get(f"/clusters/local/topics/{topic}/records", show_value="detect")["records"]
+        assert [each["value"]["format"] for each in detected] == ["json", "json"]
+
+
+def test_an_avro_container_file_is_decoded_with_the_schema_that_it_carries(
+    broker: EmbeddedBroker, client: ConsoleClient, topic: str
+) -> None:
+    out = io.BytesIO()
+    fastavro.writer(out, json.loads(AVRO), [{"id": 1, "when": 0}, {"id": 2, "when": 1}], codec="deflate")
+    _bare(broker, topic, out.getvalue())
+    address = f"/clusters/local/topics/{topic}/records"
+    (record,) = client.get(address)["records"]
+    assert (record["value"]["format"], record["value"]["schema"]) == ("avro-file", "avro file of Order, codec deflate")
+    assert [each["id"] for each in json.loads(record["value"]["text"])] == [1, 2]
+    assert len(client.get(address, begin="oldest", filter=".[1].id == 2")["records"]) == 1

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from barnabas.api.access import Access
 from barnabas.api.produce.verification import QuestionsToCoordinators
-from barnabas.client_metrics.client_metrics import ClientMetrics
-from barnabas.config.settings import BrokerSettings
-from barnabas.controller.internal_topics import InternalTopics
-from barnabas.controller.port import ControllerPort
-from barnabas.controller.producer_id_blocks import ProducerIdBlocks
-from barnabas.controller.streams_topics import StreamsTopics
-from barnabas.coordinators.coordinator import Coordinator
-from barnabas.coordinators.group.machine import GroupMachine
-from barnabas.coordinators.markers import LocalMarkers
-from barnabas.coordinators.share.machine import ShareMachine
-from barnabas.coordinators.share.persister import SharePersister
-from barnabas.coordinators.share_group_states import ShareGroupStates
-from barnabas.coordinators.transaction.machine import TransactionMachine
-from barnabas.env.clock import Clock
-from barnabas.logcare.directories.moves import DirectoryMoves
-from barnabas.metadata.applier import MetadataApplier
-from barnabas.metadata.effective_configs import EffectiveConfigs
-from barnabas.model.ids import NodeId
-from barnabas.quorum.driver import QuorumDriver
-from barnabas.replication.doubted_brokers import DoubtedBrokers
-from barnabas.replication.fetch_sessions import FetchSessions
-from barnabas.replication.local_replicas import LocalReplicas
-from barnabas.replication.other_brokers import OtherBrokers
-from barnabas.schema_validation.validation import SchemaValidation
 from barnabas.security.quotas.client_quotas import ClientQuotas
-from barnabas.sharing.local_share_partitions import LocalSharePartitions
-from barnabas.telemetry.logs import EventLog
-from barnabas.telemetry.metrics import Metrics
-from barnabas.tiered.remote_log import RemoteLog
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from barnabas.api.access import Access
+    from barnabas.client_metrics.client_metrics import ClientMetrics
+    from barnabas.config.settings import BrokerSettings
+    from barnabas.controller.internal_topics import InternalTopics
+    from barnabas.controller.port import ControllerPort
+    from barnabas.controller.producer_id_blocks import ProducerIdBlocks
+    from barnabas.controller.streams_topics import StreamsTopics
+    from barnabas.coordinators.coordinator import Coordinator
+    from barnabas.coordinators.group.machine import GroupMachine
+    from barnabas.coordinators.markers import LocalMarkers
+    from barnabas.coordinators.share.machine import ShareMachine
+    from barnabas.coordinators.share.persister import SharePersister
+    from barnabas.coordinators.share_group_states import ShareGroupStates
+    from barnabas.coordinators.transaction.machine import TransactionMachine
+    from barnabas.env.clock import Clock
+    from barnabas.logcare.directories.moves import DirectoryMoves
+    from barnabas.metadata.applier import MetadataApplier
+    from barnabas.metadata.effective_configs import EffectiveConfigs
+    from barnabas.model.ids import NodeId
+    from barnabas.quorum.driver import QuorumDriver
+    from barnabas.replication.doubted_brokers import DoubtedBrokers
+    from barnabas.replication.fetch_sessions import FetchSessions
+    from barnabas.replication.local_replicas import LocalReplicas
+    from barnabas.replication.other_brokers import OtherBrokers
+    from barnabas.schema_validation.validation import SchemaValidation
+    from barnabas.sharing.local_share_partitions import LocalSharePartitions
+    from barnabas.telemetry.logs import EventLog
+    from barnabas.telemetry.metrics import Metrics
+    from barnabas.tiered.remote_log import RemoteLog
 
 
 @dataclass(slots=True)

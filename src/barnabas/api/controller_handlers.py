@@ -4,25 +4,7 @@ that connect directly (KIP-919).
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from barnabas.api.broker_apis import BROKER_HANDLERS
-from barnabas.api.controller_apis import (
-    allocate_producer_ids,
-    alter_partition,
-    assign_replicas_to_dirs,
-    begin_quorum_epoch,
-    broker_heartbeat,
-    broker_registration,
-    controller_registration,
-    end_quorum_epoch,
-    envelope,
-    fetch_snapshot,
-    metadata_fetch,
-    update_raft_voter,
-    vote,
-)
-from barnabas.api.handler import Handlers, guarded, served
 from barnabas.wire.apis import ApiKey
 
 # The handlers of brokers serve these APIs here too: a controller submits to itself, or refuses if
@@ -56,29 +38,27 @@ _ADMINISTRATION = (
     ApiKey.ADD_RAFT_VOTER,
     ApiKey.REMOVE_RAFT_VOTER,
 )
-_ADMINISTERED = {key: BROKER_HANDLERS[key] for key in _ADMINISTRATION}
+# The APIs that only controllers serve, each with the module of its name.
+_BETWEEN_NODES = (
+    ApiKey.VOTE,
+    ApiKey.BEGIN_QUORUM_EPOCH,
+    ApiKey.END_QUORUM_EPOCH,
+    ApiKey.ALTER_PARTITION,
+    ApiKey.FETCH_SNAPSHOT,
+    ApiKey.BROKER_REGISTRATION,
+    ApiKey.BROKER_HEARTBEAT,
+    ApiKey.ALLOCATE_PRODUCER_IDS,
+    ApiKey.CONTROLLER_REGISTRATION,
+    ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+    ApiKey.UPDATE_RAFT_VOTER,
+    ApiKey.ENVELOPE,
+)
 
-CONTROLLER_HANDLERS: Handlers = MappingProxyType(
+ADMINISTERED = BROKER_HANDLERS.only(_ADMINISTRATION)
+CONTROLLER_HANDLERS = BROKER_HANDLERS.only((*_ADMINISTRATION, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)).plus(
     {
-        **_ADMINISTERED,
-        ApiKey.SASL_HANDSHAKE: BROKER_HANDLERS[ApiKey.SASL_HANDSHAKE],
-        ApiKey.SASL_AUTHENTICATE: BROKER_HANDLERS[ApiKey.SASL_AUTHENTICATE],
-        **served(
-            {
-                ApiKey.FETCH: metadata_fetch,
-                ApiKey.VOTE: vote,
-                ApiKey.BEGIN_QUORUM_EPOCH: begin_quorum_epoch,
-                ApiKey.END_QUORUM_EPOCH: end_quorum_epoch,
-                ApiKey.ALTER_PARTITION: alter_partition,
-                ApiKey.FETCH_SNAPSHOT: fetch_snapshot,
-                ApiKey.BROKER_REGISTRATION: broker_registration,
-                ApiKey.BROKER_HEARTBEAT: broker_heartbeat,
-                ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,
-                ApiKey.CONTROLLER_REGISTRATION: controller_registration,
-                ApiKey.ASSIGN_REPLICAS_TO_DIRS: assign_replicas_to_dirs,
-                ApiKey.UPDATE_RAFT_VOTER: update_raft_voter,
-            }
-        ),
-        ApiKey.ENVELOPE: guarded(envelope.unwrapping(_ADMINISTERED), envelope.NEEDS),
+        # A fetch from a controller is a fetch of metadata.
+        ApiKey.FETCH: "barnabas.api.controller_apis.metadata_fetch",
+        **{key: f"barnabas.api.controller_apis.{key.name.lower()}" for key in _BETWEEN_NODES},
     }
 )

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.commit_shortcut import CommitShortcut
 from barnabas.api.fetch.shortcut import FetchShortcut
 from barnabas.api.produce.batching import ProduceBatching, ServeFully
 from barnabas.api.produce.shortcut import ProduceShortcut
@@ -51,4 +50,7 @@ class Shortcuts:
         return FetchShortcut(self._broker, route, connection, self.flush)
 
     def _for_commit(self, connection: Connection, route: Route, frame: memoryview) -> Shortcut:
+        # A broker without groups does not load their machine.
+        from barnabas.api.commit_shortcut import CommitShortcut
+
         return CommitShortcut(self._broker, route, frame, self.flush)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.client_metrics.core.client_instances import ClientInstances, Pushed, silent_ms_max
 from barnabas.client_metrics.core.client_labels import ClientLabels
 from barnabas.client_metrics.core.client_series import ClientSeries
 from barnabas.client_metrics.core.subscription import Requested, Subscription
-from barnabas.client_metrics.forwarder import Forwarder
 from barnabas.client_metrics.page_families import client_infos, families_of
 from barnabas.client_metrics.reading import Push, open_push
 from barnabas.env.clock import Clock
@@ -25,6 +24,9 @@ from barnabas.model.ids import NodeId, Uuid
 from barnabas.model.promise import Promise
 from barnabas.telemetry import catalogue
 from barnabas.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from barnabas.client_metrics.forwarder import Forwarder
 
 # Pushes that wait for the thread. Each holds up to telemetry.max.bytes; a client that finds more of
 # them pushes again after its interval.

@@ -7,7 +7,14 @@ A setting is looked up for the listener and the mechanism, then for the listener
 from __future__ import annotations
 
 from barnabas.config.keys import Value
+from barnabas.config.listeners import security_protocols
 from barnabas.config.settings import BrokerSettings
+
+_WITH_SASL = frozenset({"SASL_PLAINTEXT", "SASL_SSL"})
+
+
+def uses_sasl(settings: BrokerSettings, listener: str) -> bool:
+    return security_protocols(settings).get(listener) in _WITH_SASL
 
 
 class SaslSettings:

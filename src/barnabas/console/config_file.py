@@ -13,6 +13,9 @@
         colour: red
         registry: http://registry:8081
         metrics: [http://kafka-1:9464/metrics, http://kafka-2:9464/metrics]
+        decoders:
+          legacy-orders: {value: schema, value_subject: orders-value, key: number}
+          sensor.*: {value: schema, value_subject: sensors, value_message: acme.Reading}
 
     oidc:                   # for login: oidc
       issuer: https://login.example/realms/main
@@ -39,6 +42,7 @@ from barnabas.client_settings.errors import SettingsRefused
 from barnabas.client_settings.fetched_values import with_fetched_values
 from barnabas.client_settings.java_names import for_librdkafka
 from barnabas.config.addresses import host_and_port
+from barnabas.console.core.decoding.decoder_choice import CHOICES, SCHEMA, DecoderChoice, TopicDecoders
 from barnabas.console.settings import (
     DEFAULT_HOST,
     DEFAULT_PORT,
@@ -86,7 +90,9 @@ _CLUSTER: Final = {
     "pipelines": str,
     "pipelines_start": bool,
     "metrics": list,
+    "decoders": dict,
 }
+_DECODERS: Final = {f"{part}{name}": str for part in ("key", "value") for name in ("", "_subject", "_message")}
 
 
 def read_config_file(path: Path) -> ConsoleSettings:
@@ -162,7 +168,22 @@ def _cluster(name: str, read: Any, directory: Path) -> ClusterSettings:
         pipelines=str((directory / given["pipelines"]).absolute()) if "pipelines" in given else None,
         pipelines_start=given.get("pipelines_start", False),
         metrics=tuple(str(each) for each in given.get("metrics", [])),
+        decoders={str(topic): _decoders(str(topic), each) for topic, each in given.get("decoders", {}).items()},
     )
+
+
+def _decoders(topic: str, read: Any) -> TopicDecoders:
+    given = _checked(read, _DECODERS, f"The decoders of {topic}")
+
+    def choice(part: str) -> DecoderChoice:
+        name = given.get(part, SCHEMA if f"{part}_subject" in given else "auto")
+        if name not in CHOICES:
+            raise SettingsRefused(f"The decoder of the {part} of {topic} is one of {', '.join(CHOICES)}, and not {name!r}.")
+        if name == "detect":
+            name = "auto"
+        return DecoderChoice(name, given.get(f"{part}_subject", ""), given.get(f"{part}_message", ""))
+
+    return TopicDecoders(choice("key"), choice("value"))
 
 
 def _oidc(read: Any, directory: Path) -> OidcSettings:

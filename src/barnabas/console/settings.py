@@ -14,6 +14,7 @@ from typing import Final
 
 from barnabas.client_settings.bearer_token import TOKEN
 from barnabas.client_settings.errors import SettingsRefused
+from barnabas.console.core.decoding.decoder_choice import TopicDecoders
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8088
@@ -51,6 +52,9 @@ class ClusterSettings:
     """Whether people may run them on the machine of the console."""
     metrics: tuple[str, ...] = ()
     """URLs of the metrics pages of its nodes."""
+    decoders: Mapping[str, TopicDecoders] = field(default_factory=dict)
+    """By the name of a topic, or its beginning and a star: how records without a schema of their
+    own are decoded."""
 
     @property
     def addresses(self) -> list[str]:

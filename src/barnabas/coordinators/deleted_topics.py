@@ -6,13 +6,17 @@ from the middle. The delivery states of share groups belong to the topic's id an
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from barnabas.coordinators.coordinator import Coordinator
-from barnabas.coordinators.group.machine import GroupMachine
-from barnabas.coordinators.share.machine import ShareMachine
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.ids import Uuid
+
+if TYPE_CHECKING:
+    from barnabas.coordinators.group.machine import GroupMachine
+    from barnabas.coordinators.share.machine import ShareMachine
 
 
 class OffsetsOfDeletedTopics:

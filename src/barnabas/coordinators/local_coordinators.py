@@ -6,25 +6,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.internal_topics import InternalTopics
 from barnabas.coordinators.deleted_topics import OffsetsOfDeletedTopics, ShareStatesOfDeletedTopics
 from barnabas.coordinators.driver import CoordinatorDriver, partition_count_of
-from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.group.record_types import GROUP_RECORD_TYPES
-from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.group.share.effects import InitializeStates
 from barnabas.coordinators.marker_writer import MarkerWriter
 from barnabas.coordinators.markers import LocalMarkers
 from barnabas.coordinators.settings import group_settings, share_settings, transaction_settings
-from barnabas.coordinators.share.machine import ShareMachine
 from barnabas.coordinators.share.record_types import SHARE_RECORD_TYPES
 from barnabas.coordinators.share_group_states import ShareGroupStates
 from barnabas.coordinators.share_persister import CoordinatedPersister
 from barnabas.coordinators.share_pruning import SharePruning
 from barnabas.coordinators.transaction.effects import WriteMarkers
-from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.coordinators.transaction.record_types import TRANSACTION_RECORD_TYPES
 from barnabas.env.clock import Clock
 from barnabas.env.entropy import Entropy
@@ -36,6 +33,11 @@ from barnabas.records.compression import Codec
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.other_brokers import OtherBrokers
 from barnabas.telemetry.logs import EventLog
+
+if TYPE_CHECKING:
+    from barnabas.coordinators.group.machine import GroupMachine
+    from barnabas.coordinators.share.machine import ShareMachine
+    from barnabas.coordinators.transaction.machine import TransactionMachine
 
 
 class LocalCoordinators:
@@ -56,7 +58,13 @@ class LocalCoordinators:
         newest = applier.newest
         for_groups, for_transactions = group_settings(settings), transaction_settings(settings)
 
+        # A machine is loaded with the first shard that this node leads. Until then no request
+        # needs it, and a new cluster starts in less time.
+
         def make_groups(partition: int) -> GroupMachine:
+            from barnabas.coordinators.group.machine import GroupMachine
+            from barnabas.coordinators.group.shard import GroupShard
+
             return GroupMachine(
                 GroupShard(
                     partition,
@@ -68,6 +76,8 @@ class LocalCoordinators:
             )
 
         def make_transactions(partition: int) -> TransactionMachine:
+            from barnabas.coordinators.transaction.machine import TransactionMachine
+
             return TransactionMachine(
                 partition,
                 for_transactions,
@@ -102,9 +112,15 @@ class LocalCoordinators:
             partition_count=partition_count_of(TRANSACTION_STATE, lambda: applier.image),
         )
         for_shares = share_settings(settings)
+
+        def make_share_states(partition: int) -> ShareMachine:
+            from barnabas.coordinators.share.machine import ShareMachine
+
+            return ShareMachine(partition, for_shares, lambda: newest.image)
+
         self.share_states: CoordinatorDriver[ShareMachine] = CoordinatorDriver(
             SHARE_GROUP_STATE,
-            lambda partition: ShareMachine(partition, for_shares, lambda: newest.image),
+            make_share_states,
             SHARE_RECORD_TYPES,
             node_id=node_id,
             replicas=replicas,

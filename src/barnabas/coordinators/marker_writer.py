@@ -11,12 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.coordinators.coordinator import Coordinator
 from barnabas.coordinators.markers import LocalMarkers, Marker
 from barnabas.coordinators.transaction.effects import WriteMarkers
-from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.ids import NO_NODE, TopicPartition
@@ -29,6 +28,9 @@ from barnabas.wire.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+
+if TYPE_CHECKING:
+    from barnabas.coordinators.transaction.machine import TransactionMachine
 
 RETRY_SECONDS = 0.1
 _PURPOSE = "markers"

@@ -4,10 +4,9 @@ coordinator if the partition holds offsets.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.coordinators.coordinator import Coordinator
-from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.outcome import ProducerIdentity
 from barnabas.env.clock import Clock
 from barnabas.metadata.applier import MetadataView
@@ -17,6 +16,9 @@ from barnabas.model.promise import Promise
 from barnabas.records.control_batch import ControlType
 from barnabas.records.validation import Refused
 from barnabas.replication.local_replicas import LocalReplicas
+
+if TYPE_CHECKING:
+    from barnabas.coordinators.group.machine import GroupMachine
 
 # From this transaction version on, every transaction raises the producer epoch (KIP-890).
 _EPOCH_RISES_VERSION_MIN = 2

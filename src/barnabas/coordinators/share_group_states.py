@@ -11,19 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Set as AbstractSet
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.coordinators.coordinator import Coordinator
 from barnabas.coordinators.group.assignors.assignor import IdPartition
-from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.group.refusal import Refusal
 from barnabas.coordinators.group.share.effects import InitializeStates
-from barnabas.coordinators.group.share.share_offsets import Deletion
 from barnabas.coordinators.share.persister import SharePartitionKey, SharePersister, ShareSummary
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.model.promise import Promise, all_of
-from barnabas.wire.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
+
+if TYPE_CHECKING:
+    from barnabas.coordinators.group.machine import GroupMachine
+    from barnabas.coordinators.group.share.share_offsets import Deletion
+    from barnabas.wire.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 
 Codes: TypeAlias = dict[IdPartition, ErrorCode]
 # Summaries have no leader, so no epoch is too old to read them.
@@ -98,7 +100,7 @@ class ShareGroupStates:
         """The offsets of whole topics. The topics exist."""
 
         def delete(begun: Deletion | Refusal | ErrorCode) -> Promise[DeletedOffsets | Refusal | ErrorCode]:
-            if not isinstance(begun, Deletion):
+            if isinstance(begun, (Refusal, ErrorCode)):
                 return Promise.kept(begun)
             return self._delete(group_id, begun.partitions).followed_by(lambda codes: record(codes, begun))
 

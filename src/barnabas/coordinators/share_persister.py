@@ -18,11 +18,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast
 
 from barnabas.controller.internal_topics import InternalTopics
 from barnabas.coordinators.coordinator import Coordinator
-from barnabas.coordinators.share.machine import ShareMachine
 from barnabas.coordinators.share.operations import Delete, Initialize, Operation, Read, ReadSummary, Result, Write
 from barnabas.coordinators.share.persister import SharePartitionKey, ShareState, ShareSummary, StateBatch
 from barnabas.coordinators.share.refusal import Refusal
@@ -32,6 +31,9 @@ from barnabas.model.ids import NO_NODE, TopicPartition
 from barnabas.model.promise import Promise, all_of
 from barnabas.network.outboxes import Outboxes
 from barnabas.replication.other_brokers import OtherBrokers
+
+if TYPE_CHECKING:
+    from barnabas.coordinators.share.machine import ShareMachine
 
 # The longest time that a call may take, with all its attempts. Kafka's persister gives up after
 # five attempts with backoffs of 15 seconds together.

@@ -1,9 +1,9 @@
 """The words that every layer shares: identifiers, error codes, topic names, promises, buffers,
-patterns.
+patterns, partitions of keys.
 
 Reading order: ``ids`` (offsets, positions, epochs and uuids, each a type of its own), ``errors``
 (Kafka's error codes), ``topic_names``, ``promise`` (a value that arrives later on the same thread),
-``buffers``, ``pattern`` (regular expressions of clients).
+``buffers``, ``pattern`` (regular expressions of clients), ``key_partition`` (murmur2).
 
 Invariants: this is the lowest layer, which imports nothing of Barnabas and holds no state. A noun
 belongs here only if several layers that must not import each other use it.

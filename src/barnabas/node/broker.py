@@ -9,6 +9,7 @@ the calls upwards: :class:`~barnabas.node.replica_events.ReplicaEvents` those of
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from barnabas.api.broker import Broker
 from barnabas.config.listeners import inter_broker_listener_name
@@ -53,7 +54,9 @@ from barnabas.sharing.local_share_partition import SharingPorts
 from barnabas.sharing.local_share_partitions import LocalSharePartitions
 from barnabas.storage.found_logs import FoundLogs
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.tiered.remote_log import RemoteLog
+
+if TYPE_CHECKING:
+    from barnabas.tiered.remote_log import RemoteLog
 
 # The wait of a controlled shutdown for the controller to move this broker's leaderships.
 LEAVE_SECONDS_MAX = 15.0
@@ -215,6 +218,9 @@ class BrokerRole:
         settings = self._context.settings
         if not settings.flag("remote.log.storage.system.enable") or "broker" not in settings.strings("process.roles"):
             return None
+        # Only a node with tiered storage loads it.
+        from barnabas.tiered.remote_log import RemoteLog
+
         cache_directory = next(directory.path for directory in self._directories if directory.online)
         return RemoteLog(self._context, self.replicas, self._applier, others, internal_topics, cache_directory=cache_directory)
 

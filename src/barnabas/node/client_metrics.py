@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from barnabas.api.broker_apis import BROKER_HANDLERS, WITH_RECEIVER
 from barnabas.client_metrics.client_metrics import ClientMetrics
 from barnabas.client_metrics.core.subscription import Subscription, parse_subscription
-from barnabas.client_metrics.forwarder import Forwarder
-from barnabas.client_metrics.otlp_post import Endpoint
 from barnabas.config.http_endpoint import header_pairs
 from barnabas.config.keys import ConfigError
 from barnabas.config.settings import BrokerSettings
@@ -40,6 +38,10 @@ def make_client_metrics(context: NodeContext) -> ClientMetrics:
     url = settings.text(ENDPOINT)
     forwarder = None
     if url:
+        # Only a node with a collector loads an HTTP client.
+        from barnabas.client_metrics.forwarder import Forwarder
+        from barnabas.client_metrics.otlp_post import Endpoint
+
         endpoint = Endpoint(url, header_pairs(settings.text_or_none(HEADERS)) or {})
         forwarder = Forwarder(endpoint.post, context.metrics, context.log)
     return ClientMetrics(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 from barnabas import __version__
 from barnabas.api.broker import Broker
-from barnabas.coordinators.share.partition_state import PartitionState
 from barnabas.env.descriptors import descriptors
 from barnabas.env.real_disk import open_files
 from barnabas.metadata.applier import MetadataApplier
@@ -19,12 +19,13 @@ from barnabas.security.quotas.client_quotas import FETCHED, PRODUCED, REQUESTS
 from barnabas.telemetry import catalogue
 from barnabas.telemetry.metrics import Metrics
 
+if TYPE_CHECKING:
+    from barnabas.coordinators.share.partition_state import PartitionState
+
 # Clients choose their own client ids, so without a bound they could fill any page.
 QUOTA_SERIES_MAX = 1000
 
 _REPLICATION = (catalogue.REPLICATION_BYTES_IN, catalogue.REPLICATION_BYTES_OUT, catalogue.REPLICATION_FAILURES)
-
-_BUILD = (__version__, platform.python_version(), platform.python_implementation(), platform.platform(terse=True))
 
 
 def register_readings(
@@ -79,7 +80,7 @@ def register_readings(
     _register_quotas(metrics, broker)
     metrics.reading(catalogue.METADATA_OFFSET, lambda: [((), applier.image.provenance.offset)])
     metrics.reading(catalogue.CONTROLLER_ACTIVE, lambda: [((), int(quorum.leading))])
-    metrics.reading(catalogue.BUILD_INFO, lambda: [(_BUILD, 1.0)])
+    metrics.reading(catalogue.BUILD_INFO, lambda: [(_build(), 1.0)])
     metrics.reading(catalogue.QUORUM_EPOCH, lambda: [((), quorum.epoch)])
 
 
@@ -143,3 +144,11 @@ def _register_coordinators(metrics: Metrics, broker: Broker) -> None:
     metrics.reading(catalogue.TRANSACTIONS, states_of_transactions)
     metrics.reading(catalogue.SHARE_STATES, lambda: [((), float(len(share_states())))])
     metrics.reading(catalogue.SHARE_STATE_BATCHES, lambda: [((), float(sum(len(each.batches) for each in share_states())))])
+
+
+@cache
+def _build() -> tuple[str, ...]:
+    """Asked for at the first scrape: the name of the platform is read from files."""
+    import platform
+
+    return __version__, platform.python_version(), platform.python_implementation(), platform.platform(terse=True)

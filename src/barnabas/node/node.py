@@ -17,14 +17,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from barnabas import __version__
-from barnabas.api.authentication import Authentication
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import BROKER_HANDLERS
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
 from barnabas.api.dispatch import EXEMPT_FROM_QUOTAS, Dispatch
 from barnabas.config.broker_keys.own import DIAL_SILENT_NODES
-from barnabas.config.listeners import controller_listener_name, inter_broker_listener_name, security_protocols
-from barnabas.config.sasl import SaslSettings
+from barnabas.config.listeners import controller_listener_name, inter_broker_listener_name
+from barnabas.config.sasl import SaslSettings, uses_sasl
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.absent_brokers import AbsentBrokers
 from barnabas.controller.broker_lifecycle import RegistrationRefused
@@ -52,13 +51,11 @@ from barnabas.node.certificates import NodeCertificates
 from barnabas.node.client_metrics import announced
 from barnabas.node.connection_limits_publisher import ConnectionLimitsPublisher
 from barnabas.node.format import FormatRefused, read_bootstrap
-from barnabas.node.group_lag import GroupLag
 from barnabas.node.metrics import register_readings
 from barnabas.node.pages import NodePages
 from barnabas.node.quorum_events import QuorumEvents
 from barnabas.node.quotas import QuotasPublisher, client_quotas, connection_rates
 from barnabas.node.readiness import JOINING, OPENING_LOGS, STOPPING, Readiness
-from barnabas.node.sasl import WITH_SASL, client_login, server_mechanisms
 from barnabas.node.sasl_services import SaslServices
 from barnabas.node.tls import client_tls
 from barnabas.node_context import NodeContext
@@ -76,6 +73,7 @@ from barnabas.telemetry.metrics import Metrics
 from barnabas.wire.apis import ApiKey
 
 if TYPE_CHECKING:
+    from barnabas.network.peer_connection import Login
     from barnabas.network.tls.client_tls import ClientTls
 
 # The threads only wait for the disk; the second lets a checkpoint pass a long flush.
@@ -289,6 +287,8 @@ class Node:
                 listener.start()
         register_readings(self.metrics, self.broker, quorum, applier, addresses.all)
         if self._is_broker and self._pages.prometheus_port is not None:
+            from barnabas.node.group_lag import GroupLag
+
             lag = GroupLag(context, self.broker)
             lag.start()
             self._stops.insert(0, lag.stop)
@@ -309,8 +309,17 @@ class Node:
             report=self._peer_failed,
             setup_timeout_ms=self.settings.integer("socket.connection.setup.timeout.ms"),
             tls=tls,
-            login=client_login(self.settings, listener, mechanism_key, self._sasl),
+            login=self._login_on(listener, mechanism_key),
         )
+
+    def _login_on(self, listener: str, mechanism_key: str) -> Login | None:
+        """How this node logs in to other nodes; None on a listener without SASL."""
+        if not uses_sasl(self.settings, listener):
+            return None
+        # Only a node with SASL loads its mechanisms.
+        from barnabas.node.sasl import client_login
+
+        return client_login(self.settings, listener, mechanism_key, self._sasl)
 
     def _log_start(self, addresses: OwnAddresses) -> None:
         self.log.info(
@@ -373,8 +382,11 @@ class Node:
     def _authenticated(self, listener: Listener, serve: ServeFrame) -> ServeFrame:
         """``serve``, after authentication where the listener asks for it."""
         settings = self.settings
-        if security_protocols(settings)[listener.name] not in WITH_SASL:
+        if not uses_sasl(settings, listener.name):
             return serve
+        from barnabas.api.authentication import Authentication
+        from barnabas.node.sasl import server_mechanisms
+
         mechanisms = server_mechanisms(settings, listener.name, self.broker.metadata, self._entropy, self._sasl)
         listener.first_request_bytes_max = SaslSettings(settings, listener.name).receive_bytes_max
         delay_ms = settings.integer("connection.failed.authentication.delay.ms")

@@ -7,7 +7,6 @@ import base64
 from collections.abc import Callable
 from functools import partial
 
-from barnabas.config.listeners import security_protocols
 from barnabas.config.sasl import SaslSettings
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.entropy import Entropy
@@ -28,7 +27,6 @@ from barnabas.security.sasl.plain import PlainClient, PlainServer, PlainUsers
 from barnabas.security.sasl.scram import Account, ScramClient, ScramServer
 from barnabas.security.sasl.scram_credentials import ScramKeys, ScramMechanism, invented_keys
 
-WITH_SASL = frozenset({"SASL_PLAINTEXT", "SASL_SSL"})
 PLAIN = "PLAIN"
 OAUTHBEARER = "OAUTHBEARER"
 _SCRAM = {each.title: each for each in ScramMechanism}
@@ -103,11 +101,9 @@ def _keys(found: ScramCredential) -> ScramKeys:
     return ScramKeys(found.salt, found.stored_key, found.server_key, found.iterations)
 
 
-def client_login(settings: BrokerSettings, listener: str, mechanism_key: str, services: SaslServices) -> Login | None:
-    """The mechanism with which this node logs in on a listener of this name; None if the listener
-    has no SASL. Raises ``CannotStart``."""
-    if security_protocols(settings).get(listener) not in WITH_SASL:
-        return None
+def client_login(settings: BrokerSettings, listener: str, mechanism_key: str, services: SaslServices) -> Login:
+    """The mechanism with which this node logs in on a listener of this name, which uses SASL.
+    Raises ``CannotStart``."""
     name = settings.text(mechanism_key)
     if name not in SUPPORTED:
         raise CannotStart(f"{mechanism_key} is {name}, but only {', '.join(SUPPORTED)} are supported.")

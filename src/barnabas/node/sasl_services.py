@@ -8,14 +8,17 @@ a mechanism needs it.
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from barnabas.env.awaiting import awaited
 from barnabas.env.clock import Clock
 from barnabas.env.entropy import Entropy
 from barnabas.env.worker import Worker
-from barnabas.network.oauth.fetching import Fetch
-from barnabas.network.oauth.key_source import KeySource
 from barnabas.telemetry.logs import EventLog
+
+if TYPE_CHECKING:
+    from barnabas.network.oauth.fetching import Fetch
+    from barnabas.network.oauth.key_source import KeySource
 
 # Steps of clients' exchanges; each takes about a millisecond.
 _SERVER_THREADS = 2
@@ -42,6 +45,9 @@ class SaslServices:
         """One for each URL; the settings of the first listener count."""
         source = self._key_sources.get(fetch.url)
         if source is None:
+            # The libraries for tokens are loaded only by a node that uses them.
+            from barnabas.network.oauth.key_source import KeySource
+
             source = self._key_sources[fetch.url] = KeySource(
                 fetch,
                 self._key_worker,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from barnabas.config.schema_validation import CACHE_SIZE, REGISTRY_URL
 from barnabas.env.worker import Worker
@@ -14,10 +14,11 @@ from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.node_context import NodeContext
 from barnabas.replication.local_replicas import LocalReplicas
-from barnabas.schema_validation.core.knowledge import KnownSchemas
-from barnabas.schema_validation.limits import Limits
-from barnabas.schema_validation.lookups import Lookups, SchemaSource
-from barnabas.schema_validation.validation import SchemaValidation
+
+if TYPE_CHECKING:
+    from barnabas.schema_validation.limits import Limits
+    from barnabas.schema_validation.lookups import SchemaSource
+    from barnabas.schema_validation.validation import SchemaValidation
 
 # A registry answers thousands of questions a second, and questions are rare.
 LOOKUP_THREADS: Final = 4
@@ -46,6 +47,11 @@ class NodeSchemaValidation:
         if source is None:
             context.log.warning("schema validation impossible", reason=NO_PACKAGES)
             return NO_PACKAGES
+        # Only a node with a registry loads these.
+        from barnabas.schema_validation.core.knowledge import KnownSchemas
+        from barnabas.schema_validation.lookups import Lookups
+        from barnabas.schema_validation.validation import SchemaValidation
+
         known = KnownSchemas(settings.integer(CACHE_SIZE))
         limits = _LimitsOfSettings(applier)
         loop = asyncio.get_running_loop()
@@ -65,11 +71,11 @@ class NodeSchemaValidation:
 
     async def publish(self, delta: MetadataDelta, _: MetadataImage, __: EffectiveConfigs) -> None:
         """After the logs have their new settings."""
-        if delta.configs.changed and isinstance(self.validation, SchemaValidation):
+        if delta.configs.changed and self.validation is not None and not isinstance(self.validation, str):
             self.validation.rules_changed(self._replicas)
 
     def stop(self) -> None:
-        if isinstance(self.validation, SchemaValidation):
+        if self.validation is not None and not isinstance(self.validation, str):
             self.validation.stop()
         for worker in self._workers:
             worker.close()
@@ -85,6 +91,8 @@ class _LimitsOfSettings:
         self._limits: Limits | None = None
 
     def __call__(self) -> Limits:
+        from barnabas.schema_validation.limits import Limits
+
         effective = self._applier.effective
         if self._limits is None or effective is not self._of:
             self._of, self._limits = effective, Limits.from_settings(effective.broker)

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -24,12 +25,18 @@ from confluent_kafka.cimpl import NewTopic
 from barnabas.registry.core.entries import Entry, NoopKey, decode
 from barnabas.registry.core.errors import store_failed, timed_out
 
+T = TypeVar("T")
+
 POLL_SECONDS: Final = 0.2
 # Records that are handed to the event loop at once: a pause of some milliseconds.
 RECORDS_PER_TURN_MAX: Final = 500
 # How long a write, or the first read of the whole topic, may take before the caller gets an error.
 WRITE_SECONDS_MAX: Final = 30.0
 START_SECONDS_MAX: Final = 120.0
+# How long the brokers may fail to answer the first questions about the topic, and the pause between
+# two attempts.
+FIRST_ANSWERS_SECONDS_MAX: Final = 60.0
+FIRST_ANSWERS_PAUSE_SECONDS: Final = 0.1
 # How long an instance that stops waits for its last record: unreachable brokers must not hold it.
 LAST_RECORD_SECONDS_MAX: Final = 3.0
 _PARTITION: Final = 0
@@ -64,6 +71,8 @@ class SchemasTopic:
         self._writer: Producer | None = None
         # One thread: a transaction begins after the one before it has ended.
         self._executor = ThreadPoolExecutor(1, "registry-writer")
+        self.cluster_id = ""
+        """Known after :meth:`start`."""
         self.failure: str | None = None
         """Why the topic cannot be read at the moment, for the health page."""
 
@@ -71,15 +80,34 @@ class SchemasTopic:
 
     async def start(self) -> None:
         """Returns when everything that the topic has now is replayed."""
-        await self._loop.run_in_executor(None, self._create)
-        end = await self._loop.run_in_executor(None, self._end_offset)
+        await self._loop.run_in_executor(None, self._persistently, self._create)
+        end = await self._loop.run_in_executor(None, self._persistently, self._end_offset)
         self._reader = threading.Thread(target=self._read, name="registry-reader", daemon=True)
         self._reader.start()
-        await asyncio.wait_for(self._replayed(end), START_SECONDS_MAX)
+        try:
+            await asyncio.wait_for(self._replayed(end), START_SECONDS_MAX)
+        except TimeoutError:
+            raise timed_out(f"The topic {self.name} could not be read to its end within {START_SECONDS_MAX:.0f} s") from None
+
+    def _persistently(self, work: Callable[[], T]) -> T:
+        """The controller answers that the topic exists before every broker knows it, so the first
+        questions about it may fail. So they do while brokers are busy with their own start."""
+        deadline = time.monotonic() + FIRST_ANSWERS_SECONDS_MAX
+        while True:
+            try:
+                return work()
+            except KafkaException as error:
+                if time.monotonic() > deadline:
+                    raise store_failed(f"The topic {self.name} cannot be read: {error.args[0].str()}") from None
+            self._stopped.wait(FIRST_ANSWERS_PAUSE_SECONDS)
 
     def _create(self) -> None:
         admin = AdminClient(self._clients)
         metadata = admin.list_topics(timeout=WRITE_SECONDS_MAX)
+        cluster_id: object = metadata.cluster_id
+        if not isinstance(cluster_id, str):
+            raise store_failed("The brokers do not name their cluster.")
+        self.cluster_id = cluster_id
         if self.name in metadata.topics and metadata.topics[self.name].error is None:
             partitions = len(metadata.topics[self.name].partitions)
             if partitions != 1:
@@ -91,6 +119,8 @@ class SchemasTopic:
             try:
                 future.result(WRITE_SECONDS_MAX)
             except KafkaException as error:
+                if error.args[0].retriable():
+                    raise
                 # Another instance that starts at the same time may be first.
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise store_failed(f"The topic {self.name} cannot be created: {error.args[0].str()}") from None
@@ -99,8 +129,6 @@ class SchemasTopic:
         consumer = self._consumer()
         try:
             return int(consumer.get_watermark_offsets(TopicPartition(self.name, _PARTITION), timeout=WRITE_SECONDS_MAX)[1])
-        except KafkaException as error:
-            raise store_failed(f"The topic {self.name} cannot be read: {error.args[0].str()}") from None
         finally:
             consumer.close()
 

@@ -11,15 +11,13 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import uvicorn
-from confluent_kafka.admin import AdminClient
 
 from barnabas.registry.app import RegistryApp
 from barnabas.registry.core.election import Identity
 from barnabas.registry.core.entries import Entry
-from barnabas.registry.core.errors import RegistryError, store_failed
+from barnabas.registry.core.errors import RegistryError
 from barnabas.registry.core.state import RegistryState
 from barnabas.registry.election import Election
 from barnabas.registry.forwarding import LeaderForwarding
@@ -70,7 +68,7 @@ class RegistryServer:
         state = RegistryState()
         self._topic = SchemasTopic(settings.topic, self._clients, state.replay, replicas=settings.replicas)
         await self._topic.start()
-        self._service = RegistryService(state, cluster_id=await asyncio.to_thread(_cluster_id, self._clients), group_id=settings.group_id)
+        self._service = RegistryService(state, cluster_id=self._topic.cluster_id, group_id=settings.group_id)
         self._forwarding = LeaderForwarding(verify=settings.trusted_file or True)
         self._election = Election(
             [each.strip() for each in self._clients["bootstrap.servers"].split(",")],
@@ -177,10 +175,3 @@ class _Writer:
         except RegistryError:
             self._election.renounce()
             raise
-
-
-def _cluster_id(clients: Mapping[str, Any]) -> str:
-    found: object = AdminClient(dict(clients)).list_topics(timeout=10).cluster_id
-    if not isinstance(found, str):
-        raise store_failed("The brokers do not name their cluster.")
-    return found

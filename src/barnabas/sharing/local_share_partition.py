@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from barnabas.coordinators.share.persister import NO_START_OFFSET, SharePartitionKey, SharePersister, ShareState, StateBatch
 from barnabas.env.clock import Clock
@@ -32,7 +32,9 @@ from barnabas.sharing.core.share_partition import NEVER_MS, InvalidShareState, S
 from barnabas.sharing.dead_letters.dead_letter_writer import DeadLetterWriter, Letters
 from barnabas.sharing.start_offset import start_offset
 from barnabas.telemetry.logs import EventLog
-from barnabas.tiered.remote_log import RemoteLog
+
+if TYPE_CHECKING:
+    from barnabas.tiered.remote_log import RemoteLog
 
 # A lock may end this much late, so that locks of about the same time end together.
 TIMER_SECONDS_MIN = 0.005

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from barnabas.config.durations import duration_ms
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 from barnabas.replication.partition import Partition
 from barnabas.storage.finding_by_time import TimestampOffset
-from barnabas.tiered.remote_log import RemoteLog
+
+if TYPE_CHECKING:
+    from barnabas.tiered.remote_log import RemoteLog
 
 EARLIEST, LATEST = "earliest", "latest"
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
-from barnabas.testing.client import access
 from barnabas.testing.client.helper_client import Deadline, HelperClient
 from barnabas.testing.client.helpers import TIMEOUT_SECONDS, ClusterHelpers
-from barnabas.testing.security import ClusterSecurity
+
+if TYPE_CHECKING:
+    from barnabas.testing.security import ClusterSecurity
 
 
 class AccessHelpers(ClusterHelpers):
@@ -41,7 +43,9 @@ class AccessHelpers(ClusterHelpers):
     def add_user(self, name: str, password: str | None = None, *, timeout: float = TIMEOUT_SECONDS) -> dict[str, str]:
         """Add a user, or give it another password. Returns the settings of a client that logs in as
         this user. The user may do nothing until :meth:`allow` says so."""
-        access.add_user(self.client, name, self._secured().choose_password(name, password), Deadline(timeout))
+        from barnabas.testing.client.access import add_user
+
+        add_user(self.client, name, self._secured().choose_password(name, password), Deadline(timeout))
         return self.settings_of(name)
 
     def allow(
@@ -56,8 +60,10 @@ class AccessHelpers(ClusterHelpers):
         """Add an ACL for each operation: ``kafka.allow("alice", "Read", topic="orders")``. Without
         a resource it is about the cluster; the name ``*`` is every resource of its type."""
         self._secured()
-        resource = access.resource_named(topic=topic, group=group, transactional_id=transactional_id)
-        access.allow(self.client, user, operations, resource, Deadline(timeout))
+        from barnabas.testing.client.access import allow, resource_named
+
+        resource = resource_named(topic=topic, group=group, transactional_id=transactional_id)
+        allow(self.client, user, operations, resource, Deadline(timeout))
 
     def _secured(self) -> ClusterSecurity:
         if self._security is None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from barnabas.devcluster.development import LOCALHOST, SECURE_LISTENER
 from barnabas.devcluster.development_cluster import OF_ONE_NODE
@@ -37,8 +37,10 @@ from barnabas.testing.properties import (
     controller_properties,
     single_properties,
 )
-from barnabas.testing.security import ClusterSecurity
 from barnabas.wire.apis import ApiKey
+
+if TYPE_CHECKING:
+    from barnabas.testing.security import ClusterSecurity
 
 # Node ids of brokers begin at 1, and the controller has an id of its own.
 BROKERS_MAX = 32
@@ -352,6 +354,9 @@ class EmbeddedCluster(AccessHelpers):
         )
 
     def _make_security(self) -> ClusterSecurity:
+        # Only a secured cluster needs the library for certificates, which takes long to load.
+        from barnabas.testing.security import ClusterSecurity
+
         nodes = (*self.brokers, CONTROLLER_ID) if len(self.brokers) > 1 else self.brokers
         return ClusterSecurity(Path(self.data_dir), nodes=nodes)
 

@@ -22,6 +22,17 @@ from tests.conformance.differential.share_groups import (
     offsets_shown,
     shown,
 )
+from tests.conformance.differential.share_requests import (
+    ACCEPT,
+    LONG_MS,
+    MEMBER,
+    RELEASE,
+    Ack,
+    configure_group,
+    initialize,
+    share_acknowledge,
+    share_fetch,
+)
 
 pytestmark = pytest.mark.usefixtures("coordinators")
 
@@ -61,6 +72,24 @@ def test_describe_share_group_offsets_counts_the_lag(scene: Scene) -> None:
         scene.same(alter(group, lagging={0: offset}), expect=ErrorCode.NONE)
         scene.soon_same(offsets_request({group: None}))
         offsets_shown(scene, {group: {topic: [0]}})
+
+
+def test_describe_share_group_offsets_follows_acknowledgements(scene: Scene) -> None:
+    """The start offset is the one that the leader wrote with the last acknowledgement: the records
+    of that acknowledgement are in the count of completely delivered records only."""
+    topic, group = scene.pair.create("acknowledged-lag", 1), "acknowledged-lag"
+    produce(scene.pair, topic, [batch_at(*range(10))])
+    configure_group(scene.pair, group)
+    initialize(scene, group, topic, [0])
+    scene.same(lambda the: share_fetch(the, group, 0, topic, wait_ms=LONG_MS), by=MEMBER)
+    first: list[Ack] = [(0, 3, ACCEPT), (4, 9, RELEASE)]
+    scene.same(lambda the: share_acknowledge(the, group, 1, topic, {0: first}), by=MEMBER)
+    offsets_shown(scene, {group: {topic: [0]}})
+    scene.same(lambda the: share_fetch(the, group, 2, topic, wait_ms=LONG_MS), by=MEMBER)
+    offsets_shown(scene, {group: {topic: [0]}})
+    second: list[Ack] = [(6, 7, ACCEPT)]
+    scene.same(lambda the: share_acknowledge(the, group, 3, topic, {0: second}), by=MEMBER)
+    offsets_shown(scene, {group: {topic: [0]}})
 
 
 def test_delete_share_group_offsets_forgets_whole_topics(scene: Scene) -> None:

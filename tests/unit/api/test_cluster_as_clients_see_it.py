@@ -71,6 +71,13 @@ def test_clients_see_live_brokers_at_their_own_listener() -> None:
     assert [each.port for each in asked(cluster(), listener="INTERNAL").brokers] == [9004]
 
 
+def test_fenced_brokers_are_listed_when_all_are_fenced() -> None:
+    fenced = after([registration(HERE, 9001, fenced=True), registration(THERE, 9002, fenced=True), TopicRecord(name="t", topic_id=uuid(1))])
+    response = asked(fenced)
+    assert [(each.node_id, each.port) for each in response.brokers] == [(HERE, 9001), (THERE, 9002)]
+    assert response.controller_id == NOBODY
+
+
 @pytest.mark.parametrize(
     ("node_id", "listener", "told"),
     [(THERE, "PLAINTEXT", THERE), (FENCED, "PLAINTEXT", HERE), (HERE, "INTERNAL", INTERNAL), (HERE, "X", NOBODY)],

@@ -42,6 +42,9 @@ class Loop:
         self.timers.append(timer)
         return SimpleNamespace(cancel=lambda: self.timers.remove(timer) if timer in self.timers else None)
 
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self.call_later(0, callback)
+
     def time_is_up(self) -> float:
         seconds, callback = self.timers.pop(0)
         callback()
@@ -238,3 +241,25 @@ def test_a_batch_that_a_follower_fetches_again_is_checked_and_not_sent_when_dama
     assert follower_fetches(server) == ErrorCode.KAFKA_STORAGE_ERROR
     assert lost == [server.partition]
     assert server.fetch()[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_follower_gets_at_once_what_its_own_acknowledgement_made_another_partition_write() -> None:
+    """As a transaction coordinator does, whose decision is committed by the fetch: it writes the
+    markers into partitions that the same fetch has read already."""
+    server = Server(led_by(ME, replicas=(ME, 2)))
+    decision, marked = server.partition, server.world.partition(index=1, image=server.image, cluster_view=server.partition.cluster_view)
+    decision.append(memoryview(data()), 1, NOW_MS)
+    decision.replicated(1).then(lambda _: marked.append(memoryview(data()), 1, NOW_MS))
+    asked = [FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=1 << 20) for index, offset in ((1, 0), (0, 1))]
+    request = FetchRequest(
+        replica_state=ReplicaState(replica_id=2, replica_epoch=EPOCH),
+        max_wait_ms=500,
+        min_bytes=1,
+        topics=[FetchTopic(topic="t", topic_id=TOPIC_ID, partitions=asked)],
+        rack_id="",
+    )
+    answer = fetch.handle(server.broker, server.context(17), request)
+    assert isinstance(answer, Promise)
+    assert [server.loop.time_is_up(), server.loop.timers] == [0, []], "no wait for more"
+    found = answer.value.responses[0].partitions
+    assert [(each.partition_index, bool(each.records)) for each in found] == [(1, True), (0, False)]

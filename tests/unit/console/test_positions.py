@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.console.core.key_partition import murmur2, partition_of
 from barnabas.console.core.positions import chosen_partitions, newest_starts, positions_text, read_positions, read_share, unfinished, within
 from barnabas.console.core.topic import Bounds
 from barnabas.console.errors import BadValue
@@ -42,15 +41,3 @@ def test_partitions_are_numbers_and_ranges() -> None:
 
 
 # Computed by Kafka's own class org.apache.kafka.common.utils.Utils.
-@pytest.mark.parametrize(
-    ("key", "hashed"),
-    [
-        ("21", -973932308),
-        ("foobar", -790332482),
-        ("a-little-bit-long-string", -985981536),
-        ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
-    ],
-)
-def test_the_partition_of_a_key_is_that_of_javas_producer(key: str, hashed: int) -> None:
-    assert murmur2(key.encode()) == hashed & 0xFFFF_FFFF
-    assert partition_of(key.encode(), 7) == (hashed & 0x7FFF_FFFF) % 7

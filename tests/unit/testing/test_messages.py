@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from barnabas.testing.client.messages import Message, as_headers, as_messages
-from barnabas.testing.client.partitioner import murmur2, partition_of
 from barnabas.testing.properties import ConfigValue, config_text
 
 
@@ -23,23 +22,6 @@ def test_anything_else_is_refused_with_a_sentence() -> None:
 
 def test_headers_are_a_mapping_or_pairs() -> None:
     assert as_headers({"a": "x", "b": None}) == as_headers([("a", b"x"), ("b", None)]) == (("a", b"x"), ("b", None))
-
-
-@pytest.mark.parametrize(
-    ("key", "hashed"),
-    # From the tests of Kafka's own Utils.murmur2.
-    [
-        (b"21", -973932308),
-        (b"foobar", -790332482),
-        (b"a-little-bit-long-string", -985981536),
-        (b"a-little-bit-longer-string", -1486304829),
-        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
-        (b"abc", 479470107),
-    ],
-)
-def test_keys_are_hashed_as_in_java(key: bytes, hashed: int) -> None:
-    assert murmur2(key) == hashed & 0xFFFF_FFFF
-    assert 0 <= partition_of(key, 7) < 7
 
 
 def test_settings_may_be_numbers_and_booleans() -> None:

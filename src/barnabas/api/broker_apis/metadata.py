@@ -2,6 +2,8 @@
 
 Behaviour:
 - brokers and leaders have their addresses on the listener of the client;
+- fenced brokers are left out, unless all are fenced: librdkafka forgets brokers that a response
+  leaves out, and after an empty list it would have none to ask again;
 - the controller id is that of any live broker, since every broker forwards admin requests;
 - a replica is offline if its broker is fenced or unregistered, does not have that listener, or has
   lost the log directory of the replica;
@@ -152,14 +154,14 @@ class _ClusterView(NamedTuple):
 
 def _respond(broker: Broker, caller: Caller, request: MetadataRequest, errors: Mapping[str, ErrorCode]) -> MetadataResponse:
     image, access = broker.metadata.image, broker.access
-    listener = caller.listener
+    listener, registered = caller.listener, image.cluster.brokers.values()
 
     def operations(topic: str) -> int:
         return access.operations(caller, ResourceType.TOPIC, topic) if request.include_topic_authorized_operations else NOT_ASKED
 
     view = _ClusterView(
         image,
-        {each.broker_id: each.endpoint(listener) for each in image.cluster.brokers.values() if not each.fenced},
+        {each.broker_id: each.endpoint(listener) for each in registered if not each.fenced},
         operations,
         ErrorCode.LISTENER_NOT_FOUND if caller.version >= _LISTENER_NOT_FOUND_VERSION_MIN else ErrorCode.LEADER_NOT_AVAILABLE,
     )
@@ -173,11 +175,7 @@ def _respond(broker: Broker, caller: Caller, request: MetadataRequest, errors: M
         topics = [_look_up(name, view, errors) for name in names if name is not None]
     return MetadataResponse(
         throttle_time_ms=0,
-        brokers=[
-            MetadataResponseBroker(node_id=broker_id, host=endpoint.host, port=endpoint.port, rack=image.cluster.brokers[broker_id].rack)
-            for broker_id, endpoint in view.reachable.items()
-            if endpoint is not None
-        ],
+        brokers=_listed(view.reachable, image) or _listed({each.broker_id: each.endpoint(listener) for each in registered}, image),
         cluster_id=broker.cluster_id,
         controller_id=any_alive(image, listener, broker.node_id),
         topics=topics,
@@ -185,6 +183,14 @@ def _respond(broker: Broker, caller: Caller, request: MetadataRequest, errors: M
             access.cluster_operations(caller, DESCRIBE_CLUSTER) if request.include_cluster_authorized_operations else NOT_ASKED
         ),
     )
+
+
+def _listed(addresses: Mapping[int, Endpoint | None], image: MetadataImage) -> list[MetadataResponseBroker]:
+    return [
+        MetadataResponseBroker(node_id=broker_id, host=endpoint.host, port=endpoint.port, rack=image.cluster.brokers[broker_id].rack)
+        for broker_id, endpoint in addresses.items()
+        if endpoint is not None
+    ]
 
 
 def _look_up_ids(broker: Broker, caller: Caller, asked: Sequence[MetadataRequestTopic], view: _ClusterView) -> list[MetadataResponseTopic]:

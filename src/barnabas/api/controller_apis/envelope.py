@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
+from barnabas.api.controller_handlers import ADMINISTERED
 from barnabas.api.handler import Handler, Handlers
 from barnabas.api.needs import on_cluster
 from barnabas.controller.envelopes import FORWARDABLE, read_address, read_principal, response_bytes
@@ -90,3 +91,6 @@ def _wrap(key: ApiKey, inside: Caller, response: Any) -> EnvelopeResponse:
     except FieldNotInVersion:
         return EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     return EnvelopeResponse(response_data=data, error_code=ErrorCode.NONE)
+
+
+handle = unwrapping(ADMINISTERED)

@@ -201,9 +201,11 @@ class Fetching:
         reader.waits()
         _release(reads)
         partitions = []
-        for _, partition, _ in reads:
+        missed = False
+        for each, partition, read in reads:
             assert partition is not None, "a fetch with an unknown partition is answered at once"
             partitions.append(partition)
+            missed = missed or (not read.size_bytes and reader.missed(partition, each))
 
         def complete() -> None:
             answer.resolve(respond(self._read_all()[0]))
@@ -219,6 +221,8 @@ class Fetching:
         )
         answer.if_abandoned(waiting.cancel)
         waiting.timer = loop.call_later(request.max_wait_ms / 1000, waiting.complete)
+        if missed:
+            waiting.complete()
         return answer
 
     # -- responding --------------------------------------------------------------------------------

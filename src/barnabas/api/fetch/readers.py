@@ -7,6 +7,7 @@ from typing import TypeAlias
 from barnabas.api.broker import Broker
 from barnabas.api.needs import CLUSTER_ACTION, READ_TOPIC
 from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import TopicPartition
 from barnabas.network.caller import Caller
 from barnabas.replication.fetch_sessions import FetchedPartition
 from barnabas.replication.partition import Partition
@@ -70,6 +71,10 @@ class Consumer:
     def waits(self) -> None:
         pass
 
+    def missed(self, _: Partition, __: FetchedPartition) -> bool:
+        """The fetch of a consumer appends nothing."""
+        return False
+
     @staticmethod
     def sent(partition: Partition, size_bytes: int) -> None:
         partition.counters.bytes_out.value += size_bytes
@@ -88,6 +93,8 @@ class Follower:
         self._now_ms = broker.clock.monotonic_ms()
         self._throttle = broker.replicas.throttles.leader
         self._acknowledges = True
+        self._commits = False
+        self._throttled: set[TopicPartition] = set()
         self._is_broker = broker.access.may(caller, CLUSTER_ACTION)
 
     def may_read(self, topic: str) -> bool:
@@ -110,6 +117,7 @@ class Follower:
         if partition is not None and self._replica not in partition.isr and self._throttle.holds(partition.partition, self._now_ms):
             # The fetch still counts as progress of the follower, which would otherwise seem dead.
             size_bytes_max, at_least_one = 0, False
+            self._throttled.add(partition.partition)
         read = read_for_follower(
             partition,
             self._replica,
@@ -138,7 +146,17 @@ class Follower:
                 read.region.release()
             return PartitionRead(refused)
         # This fetch may have moved the high watermark.
+        self._commits = self._commits or partition.high_watermark != read.high_watermark
         return read._replace(high_watermark=partition.high_watermark)
+
+    def missed(self, partition: Partition, each: FetchedPartition) -> bool:
+        """Whether this fetch itself made the partition grow after it had been read.
+
+        A commit answers requests and has effects: a coordinator whose decision is committed writes
+        the markers of the transaction, perhaps into a partition that was read a moment ago. No
+        fetch was waiting there, so the append has woken none.
+        """
+        return self._commits and partition.log.log_end_offset > each.fetch_offset and partition.partition not in self._throttled
 
     def _is_damaged(self, partition: Partition, offset: int, region: FileRegion) -> bool:
         """A follower that fetches an offset again may have found a wrong checksum, so verify the

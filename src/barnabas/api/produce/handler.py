@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.api.access import EVERYTHING
 from barnabas.api.broker import Broker
@@ -53,7 +53,6 @@ from barnabas.records.compression import Codec
 from barnabas.records.validation import Refused
 from barnabas.replication.partition import ACKS_ALL, NOT_VERIFIED, Partition
 from barnabas.replication.verification import Verification
-from barnabas.schema_validation.lanes import Verdict
 from barnabas.storage.log import Appended
 from barnabas.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -63,6 +62,9 @@ from barnabas.wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+
+if TYPE_CHECKING:
+    from barnabas.schema_validation.lanes import Verdict
 
 NEEDS = checked(WRITE_TOPIC, WRITE_TRANSACTIONAL_ID)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from barnabas.api.broker import Broker
 from barnabas.config.schema_validation import REGISTRY_URL
 from barnabas.model.errors import ErrorCode
@@ -10,8 +12,9 @@ from barnabas.network.caller import Caller
 from barnabas.records.schema_rules import SchemaRules
 from barnabas.records.validation import Refused
 from barnabas.replication.partition import Partition
-from barnabas.schema_validation.lanes import Verdict
-from barnabas.schema_validation.validation import SchemaValidation
+
+if TYPE_CHECKING:
+    from barnabas.schema_validation.lanes import Verdict
 
 _NO_REGISTRY = Refused(ErrorCode.INVALID_CONFIG, f"the topic requires schemas, but this broker has no {REGISTRY_URL}")
 
@@ -23,7 +26,7 @@ def validate_schemas(
     if not partition.leads:
         return None
     validation = broker.schema_validation
-    if isinstance(validation, SchemaValidation):
+    if validation is not None and not isinstance(validation, str):
         return validation.check(partition, rules, records, caller.connection)
     # A retry cannot succeed before an operator has changed this broker, so the error is final.
     return _NO_REGISTRY if validation is None else Refused(ErrorCode.INVALID_CONFIG, validation)
@@ -32,4 +35,6 @@ def validate_schemas(
 def has_valid_schemas(broker: Broker, partition: Partition, rules: SchemaRules, records: memoryview | None) -> bool:
     """Whether the batch may be appended at once; otherwise the handler validates it."""
     validation = broker.schema_validation
-    return isinstance(validation, SchemaValidation) and records is not None and validation.passes(partition, rules, records)
+    if validation is None or isinstance(validation, str) or records is None:
+        return False
+    return validation.passes(partition, rules, records)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.coordinators.outcome import Outcome, ProducerIdentity
-from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.coordinators.transaction.transaction_version import NEWEST
 from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.ids import NO_NODE, TopicPartition
@@ -30,6 +29,7 @@ from barnabas.wire.messages.add_partitions_to_txn import (
 
 if TYPE_CHECKING:
     from barnabas.api.broker import Broker
+    from barnabas.coordinators.transaction.machine import TransactionMachine
 
 Verdicts: TypeAlias = Mapping[TopicPartition, ErrorCode]
 

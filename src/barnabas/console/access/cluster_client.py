@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from barnabas.console.access.connections import Connections
+from barnabas.console.access.record_decoder import RecordDecoder
 from barnabas.console.access.refusals import refuse_error
 from barnabas.console.access.schema_decoding import SchemaDecoding
 from barnabas.console.errors import ClusterRefused, NotFound
@@ -75,6 +76,8 @@ class ClusterClient:
         self.settings = settings
         self.properties = properties
         self.schemas = SchemaDecoding(settings.registry, settings.registry_credentials(properties))
+        self.decoder = RecordDecoder(self.schemas)
+        """Detects the formats of records of any topic."""
         self._executor = executor
         self._connections = Connections(properties)
         self._kept: dict[str, tuple[float, asyncio.Task[Any]]] = {}

@@ -54,7 +54,7 @@ async def _topic_of_share_group(client: ClusterClient, group: str) -> str:
 
 async def newest_letters(client: ClusterClient, found: Topic) -> tuple[list[Letter], list[str]]:
     """The newest first."""
-    page = await page_newest(client, found, await bounds_of(client, found), SORTED_LETTERS_MAX, schemas=client.schemas)
+    page = await page_newest(client, found, await bounds_of(client, found), SORTED_LETTERS_MAX, decoder=client.decoder)
     return letters_of(page.records), page.problems
 
 
@@ -64,7 +64,7 @@ async def bounds_of(client: ClusterClient, found: Topic) -> dict[int, Bounds]:
 
 def read_all(client: ClusterClient, found: Topic, starts: Mapping[int, int], ends: Mapping[int, int]) -> AsyncIterator[ReadPart]:
     return read_parts(
-        client, found, starts, ends, condition=None, schemas=client.schemas, with_control=False, partition_bytes_max=SEARCH_BYTES
+        client, found, starts, ends, condition=None, decoder=client.decoder, with_control=False, partition_bytes_max=SEARCH_BYTES
     )
 
 

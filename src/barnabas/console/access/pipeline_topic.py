@@ -55,7 +55,7 @@ async def _read_on(client: ClusterClient) -> PipelineReading:
     deadline = time.monotonic() + _READ_SECONDS_MAX
     positions = starts
     async for part in read_parts(
-        client, found, starts, ends, condition=None, schemas=client.schemas, with_control=False, partition_bytes_max=PAGE_BYTES
+        client, found, starts, ends, condition=None, decoder=client.decoder, with_control=False, partition_bytes_max=PAGE_BYTES
     ):
         for each in part.records:
             reading.reports.add(each.key, each.value, each.timestamp)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from barnabas.console.access.cluster_client import ClusterClient
+from barnabas.console.access.record_decoder import RecordDecoder
 from barnabas.console.access.record_reading import FetchedPartition, fetch
-from barnabas.console.access.schema_decoding import SchemaDecoding
 from barnabas.console.access.shown_records import FilteredRecord
 from barnabas.console.core.positions import newest_starts, read_share, unfinished
 from barnabas.console.core.record import ReadRecord
@@ -56,7 +56,7 @@ async def read_parts(
     ends: Mapping[int, int],
     *,
     condition: Condition | None,
-    schemas: SchemaDecoding,
+    decoder: RecordDecoder,
     with_control: bool,
     partition_bytes_max: int,
 ) -> AsyncIterator[ReadPart]:
@@ -65,7 +65,7 @@ async def read_parts(
     positions, stalls = dict(starts), 0
     while left := unfinished(positions, ends):
         fetched = await fetch(client, topic, left, partition_bytes_max=partition_bytes_max)
-        records, scanned, problems = await client.run(_part, fetched, ends, condition, schemas, with_control)
+        records, scanned, problems = await client.run(_part, fetched, ends, condition, decoder, with_control)
         moved = any(found.opened.next_offset > positions[each] for each, found in fetched.items())
         # A response has a size, so a partition may have to wait for the next one. When no partition
         # moves, there is nothing to read up to the ends.
@@ -80,7 +80,7 @@ def _part(
     fetched: Mapping[int, FetchedPartition],
     ends: Mapping[int, int],
     condition: Condition | None,
-    schemas: SchemaDecoding,
+    decoder: RecordDecoder,
     with_control: bool,
 ) -> tuple[list[ReadRecord], int, list[str]]:
     records: list[ReadRecord] = []
@@ -92,7 +92,7 @@ def _part(
             if each.offset >= ends[partition]:
                 break
             scanned += 1
-            if (with_control or each.control is None) and (condition is None or condition(FilteredRecord(each, schemas))):
+            if (with_control or each.control is None) and (condition is None or condition(FilteredRecord(each, decoder))):
                 records.append(each)
     return sorted(records, key=_in_time), scanned, problems
 
@@ -117,7 +117,7 @@ async def page_forward(
     records_max: int,
     *,
     condition: Condition | None = None,
-    schemas: SchemaDecoding,
+    decoder: RecordDecoder,
     with_control: bool = False,
 ) -> RecordPage:
     """The first records from the starts on. Records that were read and do not fit on the page are
@@ -128,7 +128,7 @@ async def page_forward(
     positions, scanned = dict(starts), 0
     size = PAGE_BYTES if condition is None else SEARCH_BYTES
     async for part in read_parts(
-        client, topic, starts, ends, condition=condition, schemas=schemas, with_control=with_control, partition_bytes_max=size
+        client, topic, starts, ends, condition=condition, decoder=decoder, with_control=with_control, partition_bytes_max=size
     ):
         found += part.records
         positions, scanned = part.positions, scanned + part.scanned
@@ -149,7 +149,7 @@ async def page_newest(
     bounds: Mapping[int, Bounds],
     records_max: int,
     *,
-    schemas: SchemaDecoding,
+    decoder: RecordDecoder,
     with_control: bool = False,
 ) -> RecordPage:
     """The last records before the ends of ``bounds``, the newest first. Positions are where the
@@ -162,7 +162,7 @@ async def page_newest(
     for _ in range(STEPS_BACK_MAX):
         found, problems, scanned = [], [], 0
         async for part in read_parts(
-            client, topic, starts, ends, condition=None, schemas=schemas, with_control=with_control, partition_bytes_max=PAGE_BYTES
+            client, topic, starts, ends, condition=None, decoder=decoder, with_control=with_control, partition_bytes_max=PAGE_BYTES
         ):
             found += part.records
             problems += part.problems

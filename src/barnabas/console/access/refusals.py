@@ -28,6 +28,8 @@ _INVALID: Final = frozenset(
         ErrorCode.TOPIC_ALREADY_EXISTS,
         ErrorCode.POLICY_VIOLATION,
         ErrorCode.OFFSET_OUT_OF_RANGE,
+        ErrorCode.INVALID_UPDATE_VERSION,
+        ErrorCode.LOG_DIR_NOT_FOUND,
     }
 )
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _RETRY_SECONDS: Final = 15.0
 _ANSWER_SECONDS: Final = 5.0
+# Failures that are remembered; one for each subject that a page asks for.
+_SILENCES_MAX: Final = 200
 # Codecs that are kept; each is a parsed schema.
 _CODECS_MAX: Final = 1_000
 NEEDS_EXTRA: Final = "Values with a schema need more packages: pip install 'barnabas[registry]'."
@@ -35,8 +37,9 @@ class SchemaDecoding:
         self._credentials = dict(credentials or {})
         self._client: RegistryClient | None = None
         self._codecs: dict[Any, Codec] = {}
-        self._silent_until = 0.0
-        self._silence = ""
+        # By question: a subject that does not exist says nothing about the others.
+        self._silent_until: dict[object, float] = {}
+        self._silence: dict[object, str] = {}
 
     @property
     def has_registry(self) -> bool:
@@ -67,8 +70,52 @@ class SchemaDecoding:
             value = self._codec(frame.schema, found).decode(frame.payload)
         except (DoesNotFit, InvalidSchema) as error:
             return None, f"The value does not fit its schema {frame.schema}: {error}"
-        name = getattr(found.parsed, "name", None) or ""
+        name = found.parsed.record_name or ""
         return SchemaValue(f"{found.type.value.lower()} schema {frame.schema}{f' {name}' if name else ''}", value), None
+
+    def decode_payload(self, data: bytes | None, subject: str, message: str) -> tuple[SchemaValue | None, str | None]:
+        """Bytes that name no schema, by the latest one of a subject: the value, or a sentence.
+        ``message`` is the full name of a Protobuf message; the first of the schema if empty."""
+        if not data:
+            return None, None
+        if self._url is None:
+            return None, f"The latest schema of {subject} is not known: the cluster has no schema registry here."
+        try:
+            from barnabas.registry_client import RegistryError
+            from barnabas.schemas.errors import DoesNotFit, InvalidSchema
+        except ImportError:
+            return None, NEEDS_EXTRA
+        if time.monotonic() < self._silent_until.get(subject, 0.0):
+            return None, self._silence[subject]
+        try:
+            latest = self.registry().latest(subject)
+        except RegistryError as error:
+            self._keep_silent(subject, f"The latest schema of {subject} is not available: {error}")
+            return None, self._silence[subject]
+        try:
+            value, unknown = self._bare_value(latest, data, message)
+        except (DoesNotFit, InvalidSchema) as error:
+            return None, f"The bytes do not fit the latest schema of {subject}: {error}"
+        name = message or latest.parsed.record_name or ""
+        words = f"{latest.type.value.lower()} schema {latest.id}{f' {name}' if name else ''}, version {latest.version} of {subject}"
+        remark = f"{unknown} fields of the bytes are not in this schema, so it may be the wrong one." if unknown else None
+        return SchemaValue(words, value, remark), None
+
+    def _bare_value(self, latest: RegisteredSchema, data: bytes, message: str) -> tuple[object, int]:
+        """With the number of fields that the schema does not have, which only Protobuf tells."""
+        if latest.type.value != "PROTOBUF":
+            return self._codec((latest.id, latest.guid), latest).decode(data), 0
+        from barnabas.schemas.protobuf.codec import ProtobufCodec
+
+        codec = self._codec((latest.id, latest.guid, message), latest, message or None)
+        assert isinstance(codec, ProtobufCodec)
+        return codec.decode_bare(data)
+
+    def _keep_silent(self, question: object, sentence: str) -> None:
+        if len(self._silence) >= _SILENCES_MAX:
+            self._silence.clear()
+            self._silent_until.clear()
+        self._silent_until[question], self._silence[question] = time.monotonic() + _RETRY_SECONDS, sentence
 
     def encode(self, subject: str, value: Any) -> bytes:
         """The value with the latest schema of a subject, framed. Raises :class:`BadValue`."""
@@ -93,25 +140,25 @@ class SchemaDecoding:
     def _registered(self, schema: Any) -> RegisteredSchema | str:
         from barnabas.registry_client import NotFound, RegistryError
 
-        if time.monotonic() < self._silent_until:
-            return self._silence
+        if time.monotonic() < self._silent_until.get(None, 0.0):
+            return self._silence[None]
         try:
             client = self.registry()
             return client.schema_by_id(schema) if isinstance(schema, int) else client.schema_by_guid(schema)
         except NotFound:
             return f"The registry has no schema {schema}."
         except RegistryError as error:
-            self._silent_until, self._silence = time.monotonic() + _RETRY_SECONDS, str(error)
-            return self._silence
+            self._keep_silent(None, str(error))
+            return str(error)
 
-    def _codec(self, schema: Any, registered: RegisteredSchema) -> Codec:
+    def _codec(self, schema: Any, registered: RegisteredSchema, message: str | None = None) -> Codec:
         from barnabas.schemas.codec import codec_of
 
         codec = self._codecs.get(schema)
         if codec is None:
             if len(self._codecs) >= _CODECS_MAX:
                 self._codecs.clear()
-            codec = self._codecs[schema] = codec_of(registered.parsed)
+            codec = self._codecs[schema] = codec_of(registered.parsed, message=message)
         return codec
 
     def registry(self) -> RegistryClient:

@@ -172,7 +172,7 @@ async def list_letters(call: Call) -> LetterList:
 
 
 def _shown(letters: list[tuple[Letter, LetterState]], client: ClusterClient) -> list[ShownLetter]:
-    return [ShownLetter(shown(each.record, client.schemas), each.origin, each.kind, state) for each, state in letters]
+    return [ShownLetter(shown(each.record, client.decoder), each.origin, each.kind, state) for each, state in letters]
 
 
 async def show_letter(call: Call) -> LetterView:
@@ -181,7 +181,7 @@ async def show_letter(call: Call) -> LetterView:
     client, name = call.cluster, call.text("topic")
     letter = await _letter(call)
     state = state_of(letter, await sent_positions(client, name), await redriven_to(client, name))
-    record = await client.run(shown, letter.record, client.schemas, characters_max=SHOWN_CHARACTERS_MAX, indent=2)
+    record = await client.run(shown, letter.record, client.decoder, characters_max=SHOWN_CHARACTERS_MAX, indent=2)
     fields = []
     for part, data in ((record.key, letter.record.key), (record.value, letter.record.value)):
         as_text = part.format in ("json", "text") and not part.is_cut

@@ -17,7 +17,7 @@ from barnabas.console.access.shown_records import FilteredRecord, shown
 from barnabas.console.core.export import FORMATS, export_lines, parquet_file
 from barnabas.console.core.record import ReadRecord
 from barnabas.console.errors import ConsoleError
-from barnabas.console.views.records import SELECTION, SHOWING, Selection, selected
+from barnabas.console.views.records import SELECTION, SHOWING, Selection, selected, showing_of
 from barnabas.console.web.call import Call
 from barnabas.console.web.json_values import json_bytes, plain
 from barnabas.console.web.operation import Stream, view
@@ -64,7 +64,7 @@ async def _search(call: Call, selection: Selection) -> AsyncIterator[bytes]:
     async for part in _parts(call, selection):
         scanned += part.scanned
         for each in part.records[: records_max - matches]:
-            yield await _record_event(call, each)
+            yield await _record_event(call, selection, each)
         matches += len(part.records)
         seconds = time.monotonic() - begin
         yield _event("progress", {"share": part.share, "scanned": scanned, "matches": min(matches, records_max), "seconds": seconds})
@@ -94,7 +94,7 @@ async def _tail(call: Call, selection: Selection) -> AsyncIterator[bytes]:
         records.sort(key=lambda each: (each.timestamp, each.partition, each.offset))
         skipped = max(0, len(records) - TAIL_RECORDS_PER_SECOND_MAX)
         for each in records[skipped:]:
-            yield await _record_event(call, each)
+            yield await _record_event(call, selection, each)
         yield _event("progress", {"skipped": skipped})
         if records:
             await asyncio.sleep(max(0.0, 1.0 - (time.monotonic() - began)))
@@ -106,7 +106,7 @@ async def _tail(call: Call, selection: Selection) -> AsyncIterator[bytes]:
 def _is_wanted(call: Call, record: ReadRecord, selection: Selection) -> bool:
     if record.control is not None and not call.flag("control"):
         return False
-    return selection.condition is None or selection.condition(FilteredRecord(record, selection.schemas))
+    return selection.condition is None or selection.condition(FilteredRecord(record, selection.decoder))
 
 
 async def _exported(call: Call, selection: Selection, name: str) -> AsyncIterator[bytes]:
@@ -116,7 +116,7 @@ async def _exported(call: Call, selection: Selection, name: str) -> AsyncIterato
     async for part in _parts(call, selection):
         records = part.records[:left]
         left -= len(records)
-        yield await call.cluster.run(_written, lines, [shown(each, selection.schemas, characters_max=0) for each in records], records)
+        yield await call.cluster.run(_written, lines, [shown(each, selection.decoder, characters_max=0) for each in records], records)
         if left <= 0:
             return
 
@@ -142,18 +142,17 @@ def _parts(call: Call, selection: Selection) -> Any:
         selection.starts,
         {each: bound.end for each, bound in selection.bounds.items()},
         condition=selection.condition,
-        schemas=selection.schemas,
+        decoder=selection.decoder,
         with_control=call.flag("control"),
         partition_bytes_max=SEARCH_BYTES,
     )
 
 
-async def _record_event(call: Call, record: ReadRecord) -> bytes:
-    made = await call.cluster.run(
-        shown, record, call.cluster.schemas, key_format=call.text("show_key"), value_format=call.text("show_value")
-    )
+async def _record_event(call: Call, selection: Selection, record: ReadRecord) -> bytes:
+    made = await call.cluster.run(shown, record, selection.decoder)
     # The row is rendered here, so that a page has one way to escape a record.
-    return _event("record", {"record": plain(made), "row": render("records/stream_row.html", record=made, cluster_name=call.cluster_name)})
+    row = render("records/stream_row.html", record=made, cluster_name=call.cluster_name, showing=showing_of(call))
+    return _event("record", {"record": plain(made), "row": row})
 
 
 def _event(name: str, data: Any) -> bytes:
@@ -202,6 +201,7 @@ OPERATIONS: Final = (
         summary="All records that match, as a file.",
         parameters=(
             *SELECTION,
+            *SHOWING,
             Parameter("format", "The format of the file.", default="jsonl", choices=tuple(FORMATS)),
             Parameter("records_max", "Records to export.", int, EXPORTED_RECORDS_MAX, minimum=1, maximum=EXPORTED_RECORDS_MAX),
         ),

@@ -12,13 +12,13 @@ from typing import Final
 from barnabas.console.access.catalog import topic
 from barnabas.console.access.cluster_client import ClusterClient
 from barnabas.console.access.offsets import At, bounds, list_offsets
+from barnabas.console.access.record_decoder import RecordDecoder
 from barnabas.console.access.record_pages import Condition, RecordPage, page_forward, page_newest
 from barnabas.console.access.record_reading import fetch
-from barnabas.console.access.schema_decoding import SchemaDecoding
 from barnabas.console.access.shown_records import FilteredRecord, ShownRecord, shown
 from barnabas.console.core.copy_as import Snippet, snippets
-from barnabas.console.core.decoding.detection import FORMATS, SHOWN_CHARACTERS_MAX
-from barnabas.console.core.key_partition import partition_of
+from barnabas.console.core.decoding.decoder_choice import CHOICES, DecoderChoice, chosen, decoders_of
+from barnabas.console.core.decoding.detection import SHOWN_CHARACTERS_MAX
 from barnabas.console.core.positions import chosen_partitions, positions_text, read_positions, within
 from barnabas.console.core.record import ReadRecord
 from barnabas.console.core.record_request import read_bytes
@@ -27,6 +27,7 @@ from barnabas.console.errors import BadValue, NotFound
 from barnabas.console.web.call import Call
 from barnabas.console.web.operation import Stream, view
 from barnabas.console.web.parameters import Parameter
+from barnabas.model.key_partition import partition_of
 from barnabas.record_filter.grammar import FILTER_LENGTH_MAX, FilterRefused, parse_filter
 
 RECORDS_MAX: Final = 500
@@ -65,6 +66,8 @@ class RecordList:
     """Parameter ``positions`` of the next page; None at the end."""
     problems: list[str]
     span: TimeSpan
+    showing: dict[str, str]
+    """The parameters that choose decoders; empty texts where none is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class RecordView:
     value_base64: str
     snippets: list[Snippet]
     """Commands and programs that read this record."""
+    showing: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ class Selection:
     """Of the chosen partitions."""
     starts: dict[int, int]
     condition: Condition | None
-    schemas: SchemaDecoding
+    decoder: RecordDecoder
 
 
 async def list_records(call: Call) -> RecordList:
@@ -100,7 +104,7 @@ async def list_records(call: Call) -> RecordList:
     page, span = await asyncio.gather(
         _newest(call, client, selection) if newest else _forward(call, client, selection), _time_span(client, selection.topic)
     )
-    records = await client.run(_all_shown, page.records, selection.schemas, call.text("show_key"), call.text("show_value"))
+    records = await client.run(_all_shown, page.records, selection.decoder)
     return RecordList(
         selection.topic.name,
         call.text("partitions"),
@@ -119,6 +123,7 @@ async def list_records(call: Call) -> RecordList:
         None if page.is_complete else positions_text(page.positions),
         page.problems,
         span,
+        showing_of(call),
     )
 
 
@@ -135,7 +140,7 @@ async def selected(call: Call, client: ClusterClient) -> Selection:
     if not known and partitions:
         raise NotFound(f"No leader of the topic {found.name} answers about these partitions.")
     starts = await _starts(call, client, found, known)
-    return Selection(found, known, starts, condition, client.schemas)
+    return Selection(found, known, starts, condition, decoder_of(call))
 
 
 async def _starts(call: Call, client: ClusterClient, found: Topic, known: Mapping[int, Bounds]) -> dict[int, int]:
@@ -189,7 +194,7 @@ async def _newest(call: Call, client: ClusterClient, selection: Selection) -> Re
     ends = selection.starts if positions else {each: bound.end for each, bound in selection.bounds.items()}
     limited = {each: Bounds(selection.bounds[each].start, end) for each, end in ends.items()}
     return await page_newest(
-        client, selection.topic, limited, call.number("size"), schemas=selection.schemas, with_control=call.flag("control")
+        client, selection.topic, limited, call.number("size"), decoder=selection.decoder, with_control=call.flag("control")
     )
 
 
@@ -202,7 +207,7 @@ async def _forward(call: Call, client: ClusterClient, selection: Selection) -> R
         ends,
         call.number("size"),
         condition=selection.condition,
-        schemas=selection.schemas,
+        decoder=selection.decoder,
         with_control=call.flag("control"),
     )
 
@@ -216,23 +221,32 @@ async def _time_span(client: ClusterClient, found: Topic) -> TimeSpan:
     return TimeSpan(min(firsts, default=None), max(lasts, default=None))
 
 
-def _all_shown(records: list[ReadRecord], schemas: SchemaDecoding, key_format: str, value_format: str) -> list[ShownRecord]:
-    return [shown(each, schemas, key_format=key_format, value_format=value_format) for each in records]
+def _all_shown(records: list[ReadRecord], decoder: RecordDecoder) -> list[ShownRecord]:
+    return [shown(each, decoder) for each in records]
+
+
+def decoder_of(call: Call) -> RecordDecoder:
+    """As the parameters of the call choose it, or the file of the console."""
+    client, name = call.cluster, call.text("topic")
+    configured = decoders_of(name, client.settings.decoders)
+
+    def choice(part: str, file: DecoderChoice) -> DecoderChoice:
+        page = DecoderChoice(call.text(f"show_{part}"), call.text(f"{part}_subject"), call.text(f"{part}_message"))
+        return chosen(name, part, page=page, file=file)
+
+    return RecordDecoder(client.schemas, choice("key", configured.key), choice("value", configured.value))
+
+
+def showing_of(call: Call) -> dict[str, str]:
+    given = {each.name: call.text(each.name) for each in SHOWING}
+    return {name: "" if value == "auto" else value for name, value in given.items()}
 
 
 async def show_record(call: Call) -> RecordView:
     import base64
 
     record, start, end = await read_one(call)
-    made = await call.cluster.run(
-        shown,
-        record,
-        call.cluster.schemas,
-        characters_max=SHOWN_CHARACTERS_MAX,
-        indent=2,
-        key_format=call.text("show_key"),
-        value_format=call.text("show_value"),
-    )
+    made = await call.cluster.run(shown, record, decoder_of(call), characters_max=SHOWN_CHARACTERS_MAX, indent=2)
     # A form that sends the record again carries its bytes, if they are not too many for one.
     small = len(record.key or b"") + len(record.value or b"") <= SHOWN_CHARACTERS_MAX
     return RecordView(
@@ -244,6 +258,7 @@ async def show_record(call: Call) -> RecordView:
         base64.b64encode(record.key or b"").decode() if small else "",
         base64.b64encode(record.value or b"").decode() if small else "",
         snippets(call.cluster.settings.bootstrap, record.topic, record.partition, record.offset),
+        showing_of(call),
     )
 
 
@@ -297,8 +312,12 @@ SELECTION: Final = (
     Parameter("control", "Whether records of the cluster itself, such as commits, are shown.", bool, False),
 )
 SHOWING: Final = (
-    Parameter("show_key", "The format of keys.", default="auto", choices=FORMATS),
-    Parameter("show_value", "The format of values.", default="auto", choices=FORMATS),
+    Parameter("show_key", "The format of keys: auto is that of the console's file, or detected.", default="auto", choices=CHOICES),
+    Parameter("show_value", "The format of values: auto is that of the console's file, or detected.", default="auto", choices=CHOICES),
+    Parameter("key_subject", "The subject whose latest schema decodes keys that name none; TOPIC-key if empty.", default=""),
+    Parameter("value_subject", "The subject whose latest schema decodes values that name none; TOPIC-value if empty.", default=""),
+    Parameter("key_message", "The Protobuf message of keys; the first of the schema if empty.", default=""),
+    Parameter("value_message", "The Protobuf message of values; the first of the schema if empty.", default=""),
 )
 
 OPERATIONS: Final = (

@@ -132,7 +132,7 @@ async def _columns_of(client: ClusterClient, name: str) -> list[str]:
         try:
             found = await topic(client, name)
             ends = {each.partition: bound for each, bound in (await bounds(client, [found])).items()}
-            page = await page_newest(client, found, ends, SQL_SAMPLED_RECORDS, schemas=client.schemas)
+            page = await page_newest(client, found, ends, SQL_SAMPLED_RECORDS, decoder=client.decoder)
         except ConsoleError:
             return []  # Completion is a help, and not a place for errors.
         return await client.run(lambda: fields_of(_decoded(client, each.value) for each in page.records))

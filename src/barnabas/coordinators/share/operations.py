@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from barnabas.coordinators.outcome import Outcome
-from barnabas.coordinators.share.machine import ShareMachine
 from barnabas.coordinators.share.persister import NO_START_OFFSET, SharePartitionKey, ShareState, ShareSummary, StateBatch
 from barnabas.coordinators.share.refusal import Refusal
 from barnabas.model.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from barnabas.coordinators.share.machine import ShareMachine
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,6 @@ class ProtobufCodec:
 
     def message_of(self, payload: bytes) -> tuple[Any, Shape]:
         """The message itself. Raises :class:`DoesNotDecode`."""
-        from google.protobuf.message import DecodeError
-
         if len(payload) > DATA_BYTES_MAX:
             raise DoesNotDecode(f"the message has {len(payload)} bytes, and the limit is {DATA_BYTES_MAX}")
         try:
@@ -50,6 +48,24 @@ class ProtobufCodec:
         full_name = self._written.full_name(indexes)
         if full_name is None:
             raise DoesNotDecode(f"the schema has no message at the position {list(indexes)}")
+        return self._parsed(full_name, data)
+
+    def decode_bare(self, data: bytes) -> tuple[object, int]:
+        """A message without indexes: the one that ``message`` names, or the first of the schema.
+        The number is that of its own fields that the schema does not have: many of them mean that
+        another schema wrote the bytes. Raises :class:`DoesNotDecode`."""
+        from google.protobuf.unknown_fields import UnknownFieldSet
+
+        if len(data) > DATA_BYTES_MAX:
+            raise DoesNotDecode(f"the message has {len(data)} bytes, and the limit is {DATA_BYTES_MAX}")
+        if self._writing is None:
+            raise DoesNotDecode("the schema has no message")
+        message, shape = self._parsed(self._writing, data)
+        return shape.value_of(message), len(UnknownFieldSet(message))
+
+    def _parsed(self, full_name: str, data: bytes) -> tuple[Any, Shape]:
+        from google.protobuf.message import DecodeError
+
         type_, shape = self._reader_of(full_name)
         message = type_()
         try:

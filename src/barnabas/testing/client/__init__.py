@@ -3,7 +3,6 @@
 Read in this order:
 
     messages       Message to produce, ConsumedRecord, and their shapes as users write them
-    partitioner    the partition of a key, as Java's producer chooses it
     exchange       one request and its response
     login          the login at a secured cluster
     helper_client  HelperClient: requests to any broker, a leader or a coordinator

@@ -11,11 +11,11 @@ from typing import Any
 
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID
+from barnabas.model.key_partition import partition_of
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
 from barnabas.testing.client.helper_client import PAUSE_SECONDS, Deadline, HelperClient, KafkaRefused
 from barnabas.testing.client.messages import ConsumedRecord, Message, Position, Producible, as_bytes, as_headers, as_messages
-from barnabas.testing.client.partitioner import partition_of
 from barnabas.testing.client.topic_reader import TopicReader
 from barnabas.testing.properties import ConfigValue, config_text
 from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest

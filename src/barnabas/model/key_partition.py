@@ -1,11 +1,16 @@
-"""The partition of a key: murmur2, as in Java's producer, so that an application under test finds a
-record where its own producer would have put it."""
+"""The partition of a key, as Java's producer and librdkafka's ``murmur2`` choose it.
+
+The console finds the records of a key with it, and tests find records where an application's own
+producer would have put them.
+"""
 
 from __future__ import annotations
 
-_MASK = 0xFFFF_FFFF
-_MULTIPLIER = 0x5BD1_E995
-_SEED = 0x9747_B28C
+from typing import Final
+
+_MASK: Final = 0xFFFF_FFFF
+_MULTIPLIER: Final = 0x5BD1_E995
+_SEED: Final = 0x9747_B28C
 
 
 def partition_of(key: bytes, partitions: int) -> int:
