@@ -5,17 +5,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
+SCANNER := src/barnabas/model/_record_scanner.abi3.so
 
-.PHONY: demo docs compiled test test-cores test-pipelines test-conformance test-cluster test-cli test-console test-hostile up bench lint style types soak format lock clean kafka-jars confluent-jar kcat kerberos chromium
+.PHONY: demo docs compiled scanner test test-cores test-pipelines test-conformance test-cluster test-cli test-console test-hostile up bench lint style types soak format lock clean kafka-jars confluent-jar kcat kerberos chromium
 
 # MyBank, from its database to alerts, with a broker killed in between.
-# BANK_URL=postgresql://... puts the bank on PostgreSQL.
-demo: $(STAMP)
+# BANK_URL=postgresql://... puts the bank on PostgreSQL; KEEP=1 keeps all of it up until Ctrl-C.
+demo: $(STAMP) scanner
 	$(BIN)/python -m examples.mybank.run
 
 # The fast checks come first, so that a simple mistake shows in seconds. The others run beside the
 # suites: each needs one processor, and would leave the rest of the machine idle.
-test: $(STAMP) style kafka-jars confluent-jar kcat kerberos chromium compiled
+test: $(STAMP) style kafka-jars confluent-jar kcat kerberos chromium compiled scanner
 	$(MAKE) --no-print-directory --jobs 4 --output-sync=target test-cores test-cluster test-conformance test-pipelines types docs test-cli test-console test-hostile
 
 # Tests start hundreds of Python processes. Without compiled modules each would spend half a second
@@ -23,9 +24,15 @@ test: $(STAMP) style kafka-jars confluent-jar kcat kerberos chromium compiled
 compiled: $(STAMP)
 	$(BIN)/python -m compileall -q src tests peers examples
 
+# The compiled record scanner, docs/decisions/0021. Without a C compiler a sentence says so, and
+# everything works in plain Python.
+scanner: $(SCANNER)
+$(SCANNER): native/record_scanner.c native/build.py | $(STAMP)
+	@$(BIN)/python native/build.py
+
 # Four run at a time, the longest first. The cores compute all the time; the other suites wait for
 # nodes, sessions and Spark for more than half of theirs, so fewer would leave two processors idle.
-test-cores: $(STAMP)
+test-cores: $(STAMP) scanner
 	$(PYTEST) -m "not soak" tests/unit tests/shells tests/scenarios tests/simulation
 
 test-pipelines: $(STAMP)
@@ -33,10 +40,10 @@ test-pipelines: $(STAMP)
 
 # kcat and the KDC are installed by `make test`, or by `make kcat kerberos`: as prerequisites here they
 # would let the other suites start first, and the longest last.
-test-conformance: $(STAMP) kafka-jars
+test-conformance: $(STAMP) scanner kafka-jars
 	$(PYTEST) -m "not soak" tests/conformance
 
-test-cluster: $(STAMP) kafka-jars
+test-cluster: $(STAMP) scanner kafka-jars
 	$(PYTEST) -m "not soak" tests/cluster
 
 test-cli: $(STAMP) kafka-jars
@@ -49,13 +56,13 @@ test-console: $(STAMP)
 test-hostile: $(STAMP)
 	$(PYTEST) -m "not soak" tests/hostile
 
-up: $(STAMP)
+up: $(STAMP) scanner
 	$(BIN)/barnabas up
 
-bench: $(STAMP) kafka-jars
+bench: $(STAMP) scanner kafka-jars
 	$(BIN)/python -m bench
 
-soak: $(STAMP) kafka-jars
+soak: $(STAMP) scanner kafka-jars
 	$(PYTEST) -m soak --timeout 7200 tests
 
 lint: style types
@@ -85,7 +92,7 @@ man: $(STAMP)
 	rm -rf build/man
 	$(BIN)/python -m docs_site.man_pages build/man/man1
 
-# The package in dist/, with the manual pages.
+# The package in dist/, with the manual pages; BARNABAS_COMPILED=1 adds the compiled record scanner.
 wheel: man
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
@@ -152,4 +159,4 @@ lock: $(STAMP)
 	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --extra sql --extra tiered --extra registry --extra console --extra docs --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
 
 clean:
-	rm -rf $(VENV) build dist .kafka .barnabas .bench site .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(SCANNER) $(VENV) build dist .kafka .barnabas .bench site .mypy_cache .ruff_cache .hypothesis

@@ -26,5 +26,6 @@ How the measurements are kept fair:
 ``drawing``        shapes and words as SVG
 ``charts``         the figures of the page
 ``report``         a table on the terminal, a page in ``docs/``
+``scale/``         the same servers with more and more groups, offsets and members
 =================  =================================================================
 """

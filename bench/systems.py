@@ -85,13 +85,23 @@ class Server:
         self._directory = directory
         self.data = directory / "data"
         self._log = directory / "server.out"
-        with self._log.open("wb") as output:
+        self._command = command
+        self._start()
+
+    def _start(self) -> None:
+        with self._log.open("ab") as output:
             self.started_at = time.perf_counter()
             # In a new session Ctrl-C reaches only the benchmark, which then ends its servers and
             # the processes that they started.
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                self._command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
+
+    def restart(self) -> None:
+        """Kill the server, start it again on its data, and wait for its port."""
+        self._kill()
+        self._start()
+        self.await_port()
 
     def check_alive(self) -> None:
         if self._process.poll() is not None:
@@ -119,10 +129,13 @@ class Server:
     def end(self) -> None:
         """Kill the server: its data is not needed, and a shutdown that hangs would leave a process
         behind."""
+        self._kill()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _kill(self) -> None:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        shutil.rmtree(self._directory, ignore_errors=True)
 
 
 class System(ABC):

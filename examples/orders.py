@@ -27,7 +27,6 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from rich.console import Console
 from rich.table import Table
 
-from barnabas.devcluster.child_node import NodeReady
 from barnabas.devcluster.development_cluster import DevelopmentCluster
 
 ORDERS, RECEIPTS = "orders", "receipts"
@@ -265,8 +264,7 @@ def demonstrate(cluster: DevelopmentCluster) -> None:
     )
     cluster.start_node(victim)
     restarted = time.perf_counter()
-    while cluster.watch() != NodeReady(victim, cluster.cluster_id):
-        pass
+    cluster.await_node(victim)
     console.print(f"[bold]broker {victim}[/] back in {(time.perf_counter() - restarted) * 1000:.0f} ms, and catches up")
     for thread in shops:
         thread.join()

@@ -34,7 +34,9 @@ from barnabas.testing import EmbeddedBroker
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The limit for one response of the cluster, which notices the loss of a broker after nine seconds.
+    from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
+
+# The limit for one response of the cluster, on a machine that is busy with other things.
 PATIENCE_SECONDS = 60.0
 MASTER = "local[2]"
 SPARK_SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
@@ -122,9 +124,11 @@ class Stage:
 
     def start(self, *files: Path, available_now: bool = False) -> Run:
         """Starts the pipelines, and does not wait for them."""
+        return start(self.declared(*files), self.session, checkpoint=str(self.folder / "checkpoints"), available_now=available_now)
+
+    def declared(self, *files: Path) -> list[PipelineDeclaration]:
         with environment(self._environment):
-            declared = [read_pipeline(str(file)) for file in files]
-        return start(declared, self.session, checkpoint=str(self.folder / "checkpoints"), available_now=available_now)
+            return [read_pipeline(str(file)) for file in files]
 
 
 @contextmanager

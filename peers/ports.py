@@ -34,3 +34,23 @@ def free_ports(count: int) -> list[int]:
     finally:
         for probe in held:
             probe.close()
+
+
+def free_range(count: int) -> range:
+    """Ports in a row without a listener."""
+    starts = list(range(_PORTS.start, _PORTS.stop - count))
+    random.SystemRandom().shuffle(starts)
+    for start in starts:
+        found = range(start, start + count)
+        if all(map(_is_free, found)):
+            return found
+    raise AssertionError(f"there are no {count} free ports in a row")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True

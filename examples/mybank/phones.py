@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ class Phones:
 
     bootstrap: str
     times: Counter[int] = field(default_factory=Counter)  # The number of alerts by transaction.
+    rang_at: dict[int, float] = field(default_factory=dict)  # The first alert, by transaction.
     last: dict[str, Any] = field(default_factory=dict)
     _closing: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -44,7 +46,10 @@ class Phones:
                 "bootstrap.servers": self.bootstrap,
                 "group.id": "phones",
                 "isolation.level": "read_committed",
-                "enable.auto.commit": False,
+                # Only for people that look at the group's lag: the reader begins at the first
+                # record all the same.
+                "enable.auto.commit": True,
+                "auto.commit.interval.ms": 1000,
                 "log_level": 0,
             }
         )
@@ -58,5 +63,6 @@ class Phones:
             for message in messages:
                 if message.error() is None:
                     self.last = json.loads(message.value() or b"")
+                    self.rang_at.setdefault(self.last["id"], time.perf_counter())
                     self.times[self.last["id"]] += 1
         consumer.close()

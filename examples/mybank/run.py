@@ -10,7 +10,8 @@ to arrive; the broker comes back. At the end the demo counts on three sides: row
 records in the topic, and alerts on phones against those that were due.
 
 ``BANK_URL=postgresql://user:password@host/database`` puts the bank on PostgreSQL; otherwise it is a
-temporary SQLite file.
+temporary SQLite file. With ``KEEP=1`` everything stays up after the count, the console included,
+and the bank goes on until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -20,27 +21,29 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from barnabas.devcluster.child_node import NodeReady
 from barnabas.devcluster.development_cluster import DevelopmentCluster
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.running.progress_topic import ProgressTopic
 from barnabas.pipelines.running.runner import Run
 from barnabas.pipelines.session import check_spark
 from barnabas.registry_client import RegistryClient
 from barnabas.schemas import AvroDeserializer
-from examples.mybank.bank import Transaction, large_ones, thresholds, transactions
+from examples.mybank.bank import large_ones, thresholds, transactions
 from examples.mybank.database import Ledger, open_ledger
+from examples.mybank.payments import Payments
 from examples.mybank.phones import Phones
-from examples.mybank.registry import running_registry
+from examples.mybank.programs import running_console, running_registry
 from examples.mybank.topics import ALERTS, PARTITIONS, THRESHOLDS, TRANSACTIONS
 from examples.stage import Stage, open_spark
 
@@ -49,9 +52,8 @@ CAPTURE, ALERTING = HERE / "capture.yaml", HERE / "alerts.yaml"
 PIPELINES = (CAPTURE, ALERTING)
 BROKERS = 3
 TRANSACTION_COUNT = 10_000
-# Slow enough that the bank is still at work when the cluster has recovered from its loss.
-PAYMENTS_AT_ONCE = 100
-SECONDS_BETWEEN_PAYMENTS = 0.4
+# With KEEP: some days of payments, which is longer than anyone looks at them.
+LATER_COUNT = 100_000_000
 # The limit for alerts to begin, to continue after the kill, and to be complete, on a machine that
 # is busy with other things.
 PATIENCE_SECONDS = 240.0
@@ -66,25 +68,28 @@ def main() -> None:
         check_spark()
     except PipelineError as wrong:
         raise SystemExit(f"The demo cannot run: {wrong}") from wrong
-    with tempfile.TemporaryDirectory(prefix="barnabas-mybank-") as name:
+    with tempfile.TemporaryDirectory(prefix="barnabas-mybank-") as name, ExitStack() as at_end:
         folder = Path(name)
         ledger = open_ledger(os.environ.get("BANK_URL"), folder)
         ledger.create()
         console.print(f"[bold]database[/] of the bank: {ledger.name}, with an empty table of transactions")
-        with _cluster(folder) as cluster, running_registry(cluster.bootstrap) as registry:
-            variables = {"BOOTSTRAP": cluster.bootstrap, "REGISTRY": registry, "FOLDER": name, "BANK_JDBC_URL": ledger.jdbc_url}
-            console.print(f"[bold]cluster[/] of {BROKERS} brokers at {cluster.bootstrap}, ready after {time.perf_counter() - began:.1f} s")
-            console.print(f"[bold]registry[/] of schemas at {registry}")
-            with open_spark(PIPELINES, folder, variables) as session:
-                console.print(f"[bold]Spark[/] {session.version} ready after {time.perf_counter() - began:.1f} s")
-                try:
-                    tell(Stage(cluster.bootstrap, folder, session, variables), cluster, ledger, RegistryClient(registry))
-                except PipelineError as wrong:
-                    raise SystemExit(str(wrong)) from wrong
+        cluster = at_end.enter_context(_cluster(folder))
+        console.print(f"[bold]cluster[/] of {BROKERS} brokers at {cluster.bootstrap}, ready after {time.perf_counter() - began:.1f} s")
+        registry = at_end.enter_context(running_registry(cluster.bootstrap))
+        console.print(f"[bold]registry[/] of schemas at {registry}")
+        address = at_end.enter_context(running_console(cluster.bootstrap, registry, pipelines=HERE, folder=folder))
+        console.print(f"[bold]console[/] at {address}", soft_wrap=True)
+        variables = {"BOOTSTRAP": cluster.bootstrap, "REGISTRY": registry, "FOLDER": name, "BANK_JDBC_URL": ledger.jdbc_url}
+        session = at_end.enter_context(open_spark(PIPELINES, folder, variables))
+        console.print(f"[bold]Spark[/] {session.version} ready after {time.perf_counter() - began:.1f} s")
+        try:
+            tell(Stage(cluster.bootstrap, folder, session, variables), cluster, ledger, RegistryClient(registry), address)
+        except PipelineError as wrong:
+            raise SystemExit(str(wrong)) from wrong
     console.print(f"[bold]done[/] in {time.perf_counter() - began:.0f} s")
 
 
-def tell(stage: Stage, cluster: DevelopmentCluster, ledger: Ledger, registry: RegistryClient) -> None:
+def tell(stage: Stage, cluster: DevelopmentCluster, ledger: Ledger, registry: RegistryClient, address: str) -> None:
     """The whole demo, from the first threshold to the last count. ``SystemExit`` when the counts
     differ."""
     history, limits = list(transactions(TRANSACTION_COUNT)), thresholds()
@@ -94,36 +99,45 @@ def tell(stage: Stage, cluster: DevelopmentCluster, ledger: Ledger, registry: Re
 
     phones = Phones(stage.bootstrap)
     phones.open()
-    with _running(stage) as run:
+    with _running(stage) as pipelines:
         console.print("[bold]pipelines[/] capture.yaml and alerts.yaml at work, exactly once")
         _show_schema(registry)
-        lost = threading.Event()
-        bank = threading.Thread(target=pay, args=(ledger, history, lost), daemon=True)
-        bank.start()
-        _await(phones, len(expected) // 10, run, "alerts did not begin to arrive")
+        bank = Payments(ledger)
+        bank.begin(history)
+        _await(lambda: phones.count >= len(expected) // 10, pipelines, "alerts did not begin to arrive")
         console.print(f"[bold]phone[/] of {phones.last['account']} rings: {_sentence(phones.last)}")
-        _lose_a_broker(stage, cluster, phones, run, lost)
-        bank.join()
+        _lose_a_broker(stage, cluster, phones, pipelines, bank)
+        _await(lambda: not bank.is_open, pipelines, "the bank is not done")
         console.print(f"[bold]bank[/] closes after {len(history):,} transactions")
-        _await(phones, len(expected), run, f"not all of the {len(expected)} alerts that were due have arrived")
+        _await(lambda: phones.count >= len(expected), pipelines, f"not all of the {len(expected)} alerts that were due have arrived")
+        summarize(stage, ledger, expected, phones, registry)
+        if is_kept(os.environ):
+            keep_up(pipelines, bank, address)
     phones.close()
-    summarize(stage, ledger, expected, phones, registry)
+
+
+def is_kept(environment: Mapping[str, str]) -> bool:
+    return environment.get("KEEP", "") not in ("", "0")
+
+
+def keep_up(pipelines: Watched, bank: Payments, address: str) -> None:
+    """Until Ctrl-C. Raises ``RunFailed`` when a pipeline fails meanwhile."""
+    console.print(f"[bold]kept up[/], and the bank goes on: look at {address} and end it with Ctrl-C", soft_wrap=True)
+    bank.go_on(islice(transactions(LATER_COUNT), TRANSACTION_COUNT, None))
+    try:
+        while True:
+            pipelines.watch()
+            time.sleep(_POLL_SECONDS)
+    except KeyboardInterrupt:
+        console.print("[bold]bank[/] closes for good")
+    finally:
+        bank.close()
 
 
 def prepare(stage: Stage, limits: dict[str, int]) -> None:
     stage.create(TRANSACTIONS, ALERTS, partitions=PARTITIONS)
     stage.create(THRESHOLDS, partitions=PARTITIONS, compacted=True)
     stage.send(THRESHOLDS, ({"account": account, "cents": cents} for account, cents in limits.items()), key="account")
-
-
-def pay(ledger: Ledger, history: Sequence[Transaction], lost: threading.Event) -> None:
-    """Pays the second half only after a broker was lost: on a slow machine the bank would be done
-    by then, and no alert would be left to wait for."""
-    for first in range(0, len(history), PAYMENTS_AT_ONCE):
-        if first >= len(history) // 2:
-            lost.wait()
-        ledger.insert(history[first : first + PAYMENTS_AT_ONCE])
-        time.sleep(SECONDS_BETWEEN_PAYMENTS)
 
 
 def captured_transactions(stage: Stage, registry: RegistryClient) -> list[Any]:
@@ -145,19 +159,29 @@ def summarize(stage: Stage, ledger: Ledger, expected: set[int], phones: Phones, 
     console.print("[bold green]every transaction captured once, every alert told once[/], with a broker killed in between")
 
 
-def _lose_a_broker(stage: Stage, cluster: DevelopmentCluster, phones: Phones, run: Run, lost: threading.Event) -> None:
+def _lose_a_broker(stage: Stage, cluster: DevelopmentCluster, phones: Phones, pipelines: Watched, bank: Payments) -> None:
     victim, before = _acting_controller(stage.bootstrap), phones.count
+    delay = median(at - bank.paid_at[each] for each, at in phones.rang_at.copy().items())
     cluster.kill_node(victim)
     killed = time.perf_counter()
-    lost.set()
+    bank.half_may_follow.set()
     console.print(f"[bold red]kill -9[/] of broker {victim}, the active controller, after {before} alerts")
-    # More alerts than one transaction holds, so that not all of these can have been in flight.
-    _await(phones, before + 30, run, "too few alerts arrived after a broker was killed")
-    console.print(f"[bold]alerts[/] go on with two brokers: {phones.count - before} more within {time.perf_counter() - killed:.1f} s")
+    # An alert about an earlier payment may have been in flight.
+    _await(lambda: later_alerts(phones, bank, killed) != [], pipelines, "no alert arrived after a broker was killed")
+    gap = later_alerts(phones, bank, killed)[0] - killed
+    console.print(
+        f"[bold]alerts[/] go on with two brokers: the first about a later payment came {gap:.1f} s after the kill; "
+        f"before, an alert came {delay:.1f} s after its payment"
+    )
+    _await(lambda: phones.count >= before + 30, pipelines, "too few alerts arrived after a broker was killed")
     cluster.start_node(victim)
-    while cluster.watch() != NodeReady(victim, cluster.cluster_id):
-        pass
+    cluster.await_node(victim)
     console.print(f"[bold]broker {victim}[/] is back {time.perf_counter() - killed:.1f} s after it was killed, and catches up")
+
+
+def later_alerts(phones: Phones, bank: Payments, killed: float) -> list[float]:
+    """When phones rang for payments made after the broker was killed."""
+    return sorted(at for each, at in phones.rang_at.copy().items() if bank.paid_at[each] > killed)
 
 
 def _show_schema(registry: RegistryClient) -> None:
@@ -178,20 +202,41 @@ def _cluster(folder: Path) -> Iterator[DevelopmentCluster]:
         cluster.kill()
 
 
+class Watched:
+    """Pipelines that run, and report their progress to the topic that the console reads."""
+
+    def __init__(self, run: Run, topics: Sequence[ProgressTopic]) -> None:
+        self._run = run
+        self._topics = topics
+
+    def watch(self) -> None:
+        """Raises ``RunFailed`` when a pipeline has failed."""
+        self._run.wait(self._topics, seconds_max=0.0)
+
+    def stop(self) -> None:
+        runs = [
+            (topic, {each.part: each.run_id for each in self._run.queries if each.pipeline == topic.pipeline}) for topic in self._topics
+        ]
+        self._run.stop()
+        for topic, queries in runs:
+            topic.ended(queries, None)
+            topic.close()
+
+
 @contextmanager
-def _running(stage: Stage) -> Iterator[Run]:
-    run = stage.start(*PIPELINES)
+def _running(stage: Stage) -> Iterator[Watched]:
+    pipelines = Watched(stage.start(*PIPELINES), [ProgressTopic(each) for each in stage.declared(*PIPELINES)])
     try:
-        yield run
+        yield pipelines
     finally:
-        run.stop()
+        pipelines.stop()
 
 
-def _await(phones: Phones, count: int, run: Run, otherwise: str) -> None:
-    """Waits for so many alerts. A pipeline that failed ends the wait at once, with its reason."""
+def _await(done: Callable[[], bool], pipelines: Watched, otherwise: str) -> None:
+    """A pipeline that failed ends the wait at once, with its reason."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while phones.count < count:
-        run.wait(seconds_max=0.0)
+    while not done():
+        pipelines.watch()
         if time.monotonic() > deadline:
             raise SystemExit(f"After {PATIENCE_SECONDS:g} seconds, {otherwise}.")
         time.sleep(_POLL_SECONDS)

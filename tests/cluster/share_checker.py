@@ -11,8 +11,8 @@ Kafka promises about a share group, whichever members and brokers die:
 The delivery count orders deliveries, where clocks cannot: a client may hold a record for a while
 before its application sees it, and by then another member may have got and acknowledged it. That
 later delivery has a higher count. A count is persisted with the next change of the record's state,
-so after the death of a leader a delivery may repeat the count of one that the leader did not write
-down. While no broker dies, each count belongs to one delivery.
+so the next leader of a partition may repeat the count of a delivery that its predecessor did not
+write down. While a partition keeps its leader, each count belongs to one delivery.
 
 An acknowledgement without an answer, or with an error, may have had its effect: a client sends it
 again after a lost response, and the second one is refused.
@@ -95,17 +95,18 @@ def unsettled(produced: Collection[Where], lines: Sequence[Line], *, limit: int)
     return [where for where in produced if where not in known or not (known[where].may_be_final or known[where].highest_count >= limit)]
 
 
-def anomalies(produced: Collection[Where], lines: Sequence[Line], *, limit: int, brokers_died: bool) -> list[str]:
-    """One sentence for each broken promise; call it when nothing is unsettled any more."""
+def anomalies(produced: Collection[Where], lines: Sequence[Line], *, limit: int, moved: Collection[int]) -> list[str]:
+    """One sentence for each broken promise; call it when nothing is unsettled any more. ``moved``
+    are the partitions that changed their leader, or its epoch."""
     known = stories(lines)
     found = [f"{_name(where)} was never delivered" for where in produced if where not in known]
     found += [f"{_name(where)} was delivered, but not produced" for where in known if where not in produced]
     for where, story in sorted(known.items()):
-        found += _about(where, story, limit, brokers_died=brokers_died)
+        found += _about(where, story, limit, moved=where.partition in moved)
     return found
 
 
-def _about(where: Where, story: Story, limit: int, *, brokers_died: bool) -> list[str]:
+def _about(where: Where, story: Story, limit: int, *, moved: bool) -> list[str]:
     found = []
     if story.highest_count > limit:
         found.append(f"{_name(where)} was delivered {story.highest_count} times, where the limit is {limit}")
@@ -116,7 +117,7 @@ def _about(where: Where, story: Story, limit: int, *, brokers_died: bool) -> lis
         later = [each for each in story.deliveries if each[1] > count and each[0] != member]
         if later:
             found.append(f"{_name(where)} was delivered again after {member} got {kind} of delivery {count} confirmed: {later}")
-    if not brokers_died:
+    if not moved:
         counts = [count for _, count in story.deliveries]
         if len(set(counts)) < len(counts):
             found.append(f"{_name(where)} has two deliveries of one count: {story.deliveries}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
 from tests.cluster.share_checker import anomalies, unsettled
@@ -18,8 +20,8 @@ def journal(text: str) -> list[Line]:
     )
 
 
-def found(text: str, *, brokers_died: bool = False) -> list[str]:
-    return anomalies({ONE}, journal(text), limit=3, brokers_died=brokers_died)
+def found(text: str, *, moved: Collection[int] = ()) -> list[str]:
+    return anomalies({ONE}, journal(text), limit=3, moved=moved)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +63,11 @@ def test_a_broken_promise_is_an_anomaly(text: str, complaint: str) -> None:
 
 
 def test_a_count_may_repeat_after_the_death_of_a_broker() -> None:
-    assert found("a got 1; b got 1; b try ACCEPT; b yes", brokers_died=True) == []
+    assert found("a got 1; b got 1; b try ACCEPT; b yes", moved=[ONE.partition]) == []
 
 
 def test_a_record_that_no_member_got_is_an_anomaly() -> None:
-    assert anomalies({ONE}, [], limit=3, brokers_died=False) == ["record 7 of partition 0 was never delivered"]
+    assert anomalies({ONE}, [], limit=3, moved=()) == ["record 7 of partition 0 was never delivered"]
     assert unsettled({ONE}, [], limit=3) == [ONE]
 
 

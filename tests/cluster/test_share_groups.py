@@ -28,7 +28,7 @@ def kill_the_leader(scene: Scene) -> None:
 @pytest.mark.parametrize("partitions", [1, 6])
 def test_twenty_share_consumers_acknowledge_every_record_once_while_members_are_killed(partitions: int) -> None:
     with evidence("sharing") as directory:
-        shared(directory, partitions=partitions, records=2000, per_second=400, deeds=[kill_a_process_of_each_client], brokers_die=False)
+        shared(directory, partitions=partitions, records=2000, per_second=400, deeds=[kill_a_process_of_each_client])
 
 
 def test_share_consumers_acknowledge_every_record_once_while_a_leader_is_killed() -> None:
@@ -39,7 +39,6 @@ def test_share_consumers_acknowledge_every_record_once_while_a_leader_is_killed(
             records=2000,
             per_second=200,
             deeds=[kill_the_leader],
-            brokers_die=True,
             kinds=[Kind("librdkafka", "explicit"), Kind("java", "renew")],
         )
 
@@ -50,4 +49,4 @@ def test_share_consumers_acknowledge_every_record_once_while_a_leader_is_killed(
 def test_twenty_share_consumers_survive_many_deaths(partitions: int, seed: int) -> None:
     deeds = [kill_a_process_of_each_client, kill_the_leader] * 4
     with evidence("sharing") as directory:
-        shared(directory, partitions=partitions, records=60_000, per_second=400, deeds=deeds, brokers_die=True, seed=seed)
+        shared(directory, partitions=partitions, records=60_000, per_second=400, deeds=deeds, seed=seed)

@@ -18,6 +18,8 @@ from tests.unit.security.sasl.tokens import claims, key_set, signed
 
 CLIENT_ID, CLIENT_SECRET = "console", "secret-of-console"
 
+_BASIC = "Basic " + base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+
 
 class OidcProvider:
     def __init__(self, port: int, tokens: IdentityProvider) -> None:
@@ -26,6 +28,13 @@ class OidcProvider:
         self.tokens = tokens
         self.id_changes: dict[str, object] = {}
         self._codes: dict[str, dict[str, str]] = {}
+        self.lifetime_seconds: float | None = None
+        """Of access tokens; that of the tests of brokers if None."""
+        self.rotates = True
+        self.refresh_tokens: set[str] = set()
+        """Those that are good for one more use; empty without refresh tokens."""
+        self.refreshed = 0
+        self.offers_refresh = False
 
     def description(self) -> dict[str, str]:
         return {
@@ -44,15 +53,35 @@ class OidcProvider:
         return f"{query['redirect_uri']}?code={code}&state={query['state']}"
 
     def issued(self, authorization: str, body: dict[str, str]) -> dict[str, str] | None:
+        if body.get("grant_type") == "refresh_token":
+            return self._refreshed(authorization, body["refresh_token"])
         asked = self._codes.pop(body.get("code", ""), None)
-        expected = "Basic " + base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
-        if asked is None or authorization != expected or body["redirect_uri"] != asked["redirect_uri"]:
+        if asked is None or authorization != _BASIC or body["redirect_uri"] != asked["redirect_uri"]:
             return None
         challenge = base64.urlsafe_b64encode(hashlib.sha256(body["code_verifier"].encode()).digest()).rstrip(b"=").decode()
         if challenge != asked["code_challenge"]:
             return None
         identity = claims(time.time(), **{"iss": self.url, "aud": CLIENT_ID, "nonce": asked["nonce"], **self.id_changes})
-        return {"access_token": self.tokens.token("alice"), "id_token": signed(self.tokens.key, identity), "token_type": "Bearer"}
+        return {"id_token": signed(self.tokens.key, identity), **self._tokens()}
+
+    def _tokens(self) -> dict[str, str]:
+        end = {} if self.lifetime_seconds is None else {"exp": time.time() + self.lifetime_seconds}
+        answer = {"access_token": self.tokens.token("alice", **end), "token_type": "Bearer"}
+        if self.offers_refresh:
+            answer["refresh_token"] = f"refresh-{time.monotonic_ns()}"
+            self.refresh_tokens.add(answer["refresh_token"])
+        return answer
+
+    def _refreshed(self, authorization: str, token: str) -> dict[str, str] | None:
+        """As a provider that rotates refresh tokens: the second use of one ends all of them."""
+        if authorization != _BASIC or token not in self.refresh_tokens:
+            self.refresh_tokens.clear()
+            return None
+        self.refreshed += 1
+        if not self.rotates:
+            return {name: value for name, value in self._tokens().items() if name != "refresh_token"}
+        self.refresh_tokens.discard(token)
+        return self._tokens()
 
 
 @contextmanager

@@ -6,11 +6,10 @@ import time
 
 import pytest
 
-from barnabas.console.settings import ClusterSettings
 from barnabas.direct_requests.broker_connection import BrokerConnection
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from tests.console.console_thread import console_of
+from tests.console.console_process import MEGABYTES_MAX, console_process
 from tests.console.groups_of_tests import commit, produce
 
 GROUPS = 10_000
@@ -30,8 +29,8 @@ def commit_all(bootstrap: str, topic: str) -> None:
 
 @pytest.mark.timeout(300)
 def test_lists_of_ten_thousand_groups_answer_quickly() -> None:
-    with EmbeddedBroker() as broker, console_of(ClusterSettings("local", broker.bootstrap)) as console:
-        client = console.client()
+    with EmbeddedBroker() as broker, console_process("local", broker.bootstrap) as console:
+        client = console.client
         client.post("/clusters/local/topics", name="orders", partitions=3)
         produce(broker.bootstrap, "orders", 30)
         # The first group makes the topic of the coordinators.
@@ -43,3 +42,4 @@ def test_lists_of_ten_thousand_groups_answer_quickly() -> None:
             assert time.monotonic() - began < SECONDS_MAX
             assert all(each["lag"] is not None and each["lag_seconds"] is not None for each in page["items"])
         assert client.get("/clusters/local/groups")["page"]["total"] == GROUPS
+        assert console.peak_megabytes() < MEGABYTES_MAX

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import resource
 import time
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from barnabas.console.settings import ClusterSettings
 from barnabas.testing import EmbeddedBroker
-from tests.console.console_thread import ConsoleClient, console_of
+from tests.console.console_process import MEGABYTES_MAX, console_process
+from tests.console.console_thread import ConsoleClient
 
 TOPICS = 10_000
 SECONDS_MAX = 1.0
-MEMORY_MB_MAX = 300
 
 
 def _seconds(client: ConsoleClient, path: str, **query: object) -> float:
@@ -30,7 +28,7 @@ def _seconds(client: ConsoleClient, path: str, **query: object) -> float:
 
 @pytest.mark.soak
 def test_ten_thousand_topics_are_listed_and_searched_within_a_second() -> None:
-    with EmbeddedBroker(process=True) as broker, console_of(ClusterSettings("large", broker.bootstrap)) as console:
+    with EmbeddedBroker(process=True) as broker, console_process("large", broker.bootstrap) as console:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
         for at in range(0, TOPICS, 500):
             made = admin.create_topics(
@@ -38,12 +36,12 @@ def test_ten_thousand_topics_are_listed_and_searched_within_a_second() -> None:
             )
             for future in made.values():
                 future.result()
-        client = console.client()
+        client = console.client
         assert client.get("/clusters/large/topics")["page"]["total"] == TOPICS
         for query in ({}, {"page": 150}, {"search": "team-5 stream-07"}, {"sort": "-partitions"}):
             assert _seconds(client, "/clusters/large/topics", **query) < SECONDS_MAX
         assert _seconds(client, "/clusters") < SECONDS_MAX
-        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 < MEMORY_MB_MAX
+        assert console.peak_megabytes() < MEGABYTES_MAX
 
 
 def test_the_newest_records_of_a_large_topic_are_read_without_the_others(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -33,7 +34,7 @@ def provider_and_broker() -> Iterator[tuple[OidcProvider, EmbeddedBroker]]:
 @pytest.fixture
 def oidc_console(provider_and_broker: tuple[OidcProvider, EmbeddedBroker]) -> Iterator[ConsoleThread]:
     provider, broker = provider_and_broker
-    provider.id_changes = {}
+    provider.id_changes, provider.lifetime_seconds, provider.offers_refresh, provider.rotates = {}, None, False, True
     cluster = ClusterSettings("tokens", broker.bootstrap, {"security.protocol": "sasl_plaintext", "sasl.mechanism": "OAUTHBEARER"})
     oidc = OidcSettings(provider.url, CLIENT_ID, CLIENT_SECRET, "http://127.0.0.1:1/login/callback")
     console = ConsoleThread(ConsoleSettings((cluster,), login=LoginMode.OIDC, oidc=oidc))
@@ -97,6 +98,54 @@ def test_an_id_token_that_is_not_for_this_login_is_refused(
     assert answer.status_code == 403
     assert sentence in answer.text
     assert client.http.get("/api/clusters/tokens/topics").status_code == 401
+
+
+@pytest.mark.parametrize("rotates", [True, False])
+def test_a_session_goes_on_with_its_refresh_token(
+    oidc_console: ConsoleThread, provider_and_broker: tuple[OidcProvider, EmbeddedBroker], rotates: bool
+) -> None:
+    provider = provider_and_broker[0]
+    # Tokens that end within half a minute are renewed with every request.
+    provider.lifetime_seconds, provider.offers_refresh, provider.rotates = 20, True, rotates
+    client = oidc_console.client()
+    _log_in(client)
+    before = provider.refreshed
+    with ThreadPoolExecutor(5) as threads:
+        answers = list(threads.map(lambda _: client.http.get("/api/clusters/tokens/topics").status_code, range(10)))
+    assert answers == [200] * 10
+    assert provider.refreshed >= before + 10
+    provider.lifetime_seconds = None
+    client.get("/clusters/tokens/topics")
+    renewed = provider.refreshed
+    client.token = client.get("/session")["csrf_token"]
+    client.post("/clusters/tokens/topics", name=f"of-a-renewed-login-{rotates}".lower())
+    assert provider.refreshed == renewed
+
+
+def test_a_refresh_that_the_provider_refuses_ends_the_session_with_a_sentence(
+    oidc_console: ConsoleThread, provider_and_broker: tuple[OidcProvider, EmbeddedBroker]
+) -> None:
+    provider = provider_and_broker[0]
+    provider.lifetime_seconds, provider.offers_refresh = 20, True
+    client = oidc_console.client()
+    _log_in(client)
+    client.get("/clusters/tokens/topics")
+    provider.refresh_tokens.clear()
+    page = client.page("/clusters/tokens/topics")
+    assert "Your login has ended. The identity provider does not go on with the login: " in page
+    assert "Log in at 127.0.0.1" in page
+    refused = client.http.get("/api/clusters/tokens/topics")
+    assert (refused.status_code, refused.json()["error"]) == (401, "The console wants a login.")
+
+
+def test_a_token_without_a_refresh_token_ends_the_session(
+    oidc_console: ConsoleThread, provider_and_broker: tuple[OidcProvider, EmbeddedBroker]
+) -> None:
+    provider_and_broker[0].lifetime_seconds = -5
+    client = oidc_console.client()
+    _log_in(client)
+    refused = client.http.get("/api/clusters/tokens/topics")
+    assert (refused.status_code, refused.json()["error"]) == (401, "Your login has ended; please log in again.")
 
 
 @pytest.fixture(scope="module")

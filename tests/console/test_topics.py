@@ -67,3 +67,24 @@ def test_lists_have_pages_and_an_order(client: ConsoleClient, new_name: str) -> 
     largest = client.get("/clusters/local/topics", search=new_name, sort="-partitions", size=1)["page"]
     assert largest["items"][0]["partitions"] == 5
     assert 'rel="next"' in client.page("/clusters/local/topics", search=new_name, size=2)
+
+
+def test_topics_are_ordered_by_any_column_on_every_page(client: ConsoleClient, new_name: str) -> None:
+    for number, partitions in enumerate((2, 1, 3)):
+        client.post("/clusters/local/topics", name=f"{new_name}-{number}", partitions=partitions)
+        for _ in range(number):
+            client.post(f"/clusters/local/topics/{new_name}-{number}/records", value="x" * 10, partition=0)
+
+    def names(sort: str, **query: object) -> list[str]:
+        page = client.get("/clusters/local/topics", search=new_name, sort=sort, **query)["page"]
+        return [each["name"].removeprefix(f"{new_name}-") for each in page["items"]]
+
+    assert names("-name") == ["2", "1", "0"]
+    assert names("partitions") == ["1", "0", "2"]
+    assert names("-records") == names("-bytes") == ["2", "1", "0"]
+    assert names("-records", size=1, page=2) == ["1"]
+    assert names("state") == ["0", "1", "2"]
+    page = client.page("/clusters/local/topics", search=new_name, sort="-records", size=1)
+    assert 'aria-sort="descending"' in page
+    assert "sort=-records" in page.split('rel="next"')[0].rpartition("<a ")[2]
+    assert client.http.get("/api/clusters/local/topics", params={"sort": "colour"}).status_code == 400

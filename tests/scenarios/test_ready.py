@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from barnabas.devcluster.development import LOCALHOST, NodePorts, cluster_properties
-from barnabas.devcluster.kept_ports import KeptPorts
 from barnabas.metadata.applier import Publisher
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
@@ -20,6 +19,7 @@ from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.node.broker import BrokerRole
 from barnabas.node.node import Node, Ready
 from barnabas.node.process import ensure_formatted, parse_settings
+from barnabas.supervisor.kept_ports import KeptPorts
 from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.metadata import MetadataRequest

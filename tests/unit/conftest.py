@@ -12,9 +12,12 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import pytest
+
+from tests.unit.both_scanners import needs_compiled, plain_python
 
 INSTEAD = "tests/unit promises no sockets and no sleeping: use tests/unit/simulated.py, or move the test to tests/shells"
 
@@ -26,6 +29,16 @@ def promise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", _refuse("time.sleep"))
     for name in ("call_later", "call_at"):
         monkeypatch.setattr(asyncio.BaseEventLoop, name, _refuse(f"a timer on a real event loop ({name})"))
+
+
+@pytest.fixture(scope="module", params=[pytest.param("compiled", marks=needs_compiled), "python"])
+def record_scanner(request: pytest.FixtureRequest) -> Iterator[str]:
+    """See ``tests/unit/both_scanners.py``."""
+    if request.param == "compiled":
+        yield request.param
+    else:
+        with plain_python():
+            yield request.param
 
 
 def _refuse(what: str) -> Any:

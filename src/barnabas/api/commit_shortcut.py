@@ -15,16 +15,14 @@ when the record is replicated, like every response of a coordinator.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis.offset_commit import answer_all
+from barnabas.api.commit_batching import CommitBatching, RecognisedCommit
 from barnabas.coordinators.group.prepared_commit import PreparedCommit
 from barnabas.metadata.topics import TopicImage
 from barnabas.model.errors import ErrorCode
-from barnabas.model.promise import Promise
 from barnabas.network.connection import Connection, Reply
 from barnabas.wire.compiler import DECODE_ERRORS
 from barnabas.wire.messages.offset_commit import (
@@ -51,7 +49,6 @@ _LEADER_EPOCH_VERSION_MIN = 6
 _OFFSET_AND_EPOCH = struct.Struct(">qi")
 _CORRELATION_POSITION = 4
 _AFTER_CORRELATION = 8
-_CORRELATION_ID = struct.Struct(">i")
 _PARTITION_INDEX = struct.Struct(">i")
 # Two of its bytes never occur in UTF-8, and it stands before all client-chosen text in a response,
 # so the first occurrence is the correlation id.
@@ -73,14 +70,11 @@ class _Remembered:
 class CommitShortcut:
     """The remembered requests of one connection, in one version of OffsetCommit."""
 
-    __slots__ = ("_access_version", "_broker", "_flush_produces", "_groups", "_head", "_known", "_places", "route")
+    __slots__ = ("_access_version", "_batching", "_broker", "_groups", "_head", "_known", "_places", "route")
 
-    def __init__(self, broker: Broker, route: Route, frame: memoryview, flush_produces: Callable[[], None]) -> None:
-        """``flush_produces`` serves the produces of this turn, which a later commit must not
-        overtake.
-        """
+    def __init__(self, broker: Broker, route: Route, frame: memoryview, batching: CommitBatching) -> None:
         self.route = route
-        self._flush_produces = flush_produces
+        self._batching = batching
         self._broker = broker
         self._access_version = broker.access.version
         self._groups = broker.groups
@@ -110,7 +104,7 @@ class CommitShortcut:
         if place not in self._places:
             self._places.append(place)
         answer = bytes(self.route.answer(_MARK_CORRELATION, answer_all(request, ErrorCode.NONE)))
-        prepared = PreparedCommit(request, self.route.version, self._groups.runtime.encode)
+        prepared = PreparedCommit(request, self.route.version)
         self._known[key] = _Remembered(prepared, topic, frame[place + _OFFSET_AND_EPOCH.size :].tobytes(), answer)
 
     def _place(self, frame: memoryview, body: int, asked: OffsetCommitRequestPartition) -> int | None:
@@ -149,18 +143,23 @@ class CommitShortcut:
             # The rules have changed, so every remembered request must pass the handler again.
             connection.shortcut = None
             return None
-        self._flush_produces()
-        started = perf_counter_ns()
-        reply = self._commit(frame)
-        if isinstance(reply, Promise):
-            (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _CORRELATION_POSITION)
-            return self.route.finish_later(started, correlation_id, reply)
-        if reply is not None:
-            self.route.count(started)
-        return reply
+        recognised = self._recognise(frame)
+        if recognised is None:
+            return None
+        found, offset, leader_epoch = recognised
+        prepared, batching = found.prepared, self._batching
+        if batching.awaits(prepared):
+            # The earlier commit of this partition is written first, with its own numbers.
+            batching.flush()
+        prepared.commit(offset, leader_epoch)
+        correlation_id = frame[_CORRELATION_POSITION:_AFTER_CORRELATION].tobytes()
+        answer = found.answer_head + correlation_id + found.answer_tail
+        commit = RecognisedCommit(connection, self.route, frame, correlation_id, prepared, answer)
+        return batching.serve_alone(commit) if batching.is_alone(connection) else batching.add(commit)
 
-    def _commit(self, frame: memoryview) -> bytes | Promise[OffsetCommitResponse] | None:
-        """The response, at once or when the commit is replicated. None: use the handler."""
+    def _recognise(self, frame: memoryview) -> tuple[_Remembered, int, int] | None:
+        """The remembered request, the offset and the leader epoch; None for a request that must go
+        through the handler."""
         if frame[:_CORRELATION_POSITION] != self._head:
             return None
         for place in self._places:
@@ -171,13 +170,6 @@ class CommitShortcut:
             return None
         if frame[place + _OFFSET_AND_EPOCH.size :] != found.tail:
             return None
-        topic, prepared = found.topic, found.prepared
-        if self._broker.metadata.image.topics.by_name.get(topic.name) is not topic:
+        if self._broker.metadata.image.topics.by_name.get(found.topic.name) is not found.topic:
             return None
-        prepared.commit(*_OFFSET_AND_EPOCH.unpack_from(frame, place))
-        replicated = self._groups.run_prepared(prepared.request.group_id, prepared)
-        if replicated is None:
-            return None
-        if not replicated.done or replicated.value:
-            return replicated.map(lambda code: answer_all(prepared.request, code))
-        return found.answer_head + frame[_CORRELATION_POSITION:_AFTER_CORRELATION] + found.answer_tail
+        return found, *_OFFSET_AND_EPOCH.unpack_from(frame, place)

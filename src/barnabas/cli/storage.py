@@ -26,6 +26,7 @@ from barnabas.node.initial_voters import WrongVoters, one_voter, parse_initial_v
 from barnabas.quorum.core.voters import Endpoint, VoterSet
 from barnabas.security.sasl.add_scram import ScramUserToAdd, parse_add_scram
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
+from barnabas.supervisor.directories import directories_of_further_processes
 
 _CONFIG = typer.Option(None, "--config", "-c", help="A server.properties file.")
 _OVERRIDE = typer.Option([], "--override", help="name=value; takes precedence over the file.")
@@ -158,10 +159,12 @@ def _initial_voters(
 
 
 def info(config: Path | None = _CONFIG, override: list[str] = _OVERRIDE, environment: bool = _ENVIRONMENT) -> None:
-    """Show the identity of the log directories. Exit code 1 when one is not formatted."""
+    """Show the identity of the log directories, also of those of further processes (`barnabas
+    server --processes`). Exit code 1 when one of the node itself is not formatted."""
     disk = RealDisk()
     missing = False
-    for path in log_directory_paths(_settings(config, override, environment=environment)):
+    own = log_directory_paths(_settings(config, override, environment=environment))
+    for path in [*own, *directories_of_further_processes(disk, own)]:
         try:
             meta = read_meta_properties(disk, path) if disk.exists(path) else None
         except MetaPropertiesDamaged as damaged:
@@ -169,7 +172,8 @@ def info(config: Path | None = _CONFIG, override: list[str] = _OVERRIDE, environ
         except OSError as error:
             raise Refused(disk_sentence(f"cannot read {path}", error)) from error
         if meta is None:
-            missing = True
+            # The server formats the directories of further processes itself.
+            missing = missing or path in own
             typer.echo(f"{path}: not formatted")
         else:
             typer.echo(f"{path}: cluster {meta.cluster_id}, node {meta.node_id}, directory {uuid_text(meta.directory_id)}")

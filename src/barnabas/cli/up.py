@@ -28,7 +28,6 @@ from barnabas.cli.server import announce
 from barnabas.cli.terminal.overrides import parse_overrides
 from barnabas.config.schema_validation import CONFLUENT_URL, REGISTRY_URL
 from barnabas.config.settings import BrokerSettings
-from barnabas.devcluster.child_node import NodeEnded
 from barnabas.devcluster.development import LOCALHOST, SECURE_LISTENER, development_properties
 from barnabas.devcluster.development_cluster import DevelopmentCluster, StopAsked, existing_controllers
 from barnabas.devcluster.ephemeral import EphemeralDirectory, end_with_parent
@@ -37,6 +36,8 @@ from barnabas.env.real_disk import RealDisk
 from barnabas.model.cannot_start import CannotStart
 from barnabas.node.node import Ready
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop, run_until_stopped
+from barnabas.supervisor.node_events import NodeEnded
+from barnabas.supervisor.process_count import process_count, usable_cores
 from barnabas.telemetry.logs import FORMAT_VARIABLE, EventLog, LogFormat
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
-    brokers: int = typer.Option(1, "--brokers", min=1, max=BROKERS_MAX, help="The number of brokers; several run as separate processes."),
+    brokers_given: str = typer.Option(
+        "1", "--brokers", metavar="N|auto", help="The number of brokers; several run as separate processes, and auto is one for each core."
+    ),
     port: int | None = typer.Option(
         None, "--port", help=f"The port of the first broker, {DEFAULT_PORT} unless given; 0, or --ephemeral without it, chooses a free one."
     ),
@@ -102,6 +105,10 @@ def up(
     properties that they need.
     """
     overrides = parse_overrides(override)
+    try:
+        brokers = process_count(brokers_given, cores=usable_cores(), option="--brokers", count_max=BROKERS_MAX)
+    except ValueError as error:
+        raise Refused(str(error)) from error
     if ephemeral and data_dir is not None:
         raise Refused("--ephemeral has a temporary directory of its own, so --data-dir cannot be given with it.")
     if show_password and not secure:

@@ -7,7 +7,6 @@ two forms.
 
 from __future__ import annotations
 
-import time
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -15,6 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from starlette.types import Message, Receive, Scope, Send
 
 from barnabas.console.access.identity_login import log_in_with_identity
+from barnabas.console.access.identity_renewal import renew_identity
 from barnabas.console.catalogue import OPERATIONS
 from barnabas.console.errors import ConsoleError, Forbidden, LoginNeeded, NotFound
 from barnabas.console.services import Services
@@ -97,6 +97,8 @@ class ConsoleApp:
     async def _called(self, call: Call, *, is_api: bool, as_json: bool) -> Response:
         operation = call.operation
         call.basic_login = await basic_login(call) if is_api else None
+        if call.operation.needs_session and call.basic_login is None:
+            await renew_identity(call)
         self._check_session(call)
         if call.session.identity is not None:
             await log_in_with_identity(call)
@@ -166,10 +168,6 @@ class ConsoleApp:
             return
         if settings.login is LoginMode.HEADER:
             take_identity_of_proxy(call)
-        identity = call.session.identity
-        if identity is not None and identity.expires is not None and identity.expires < time.time():
-            call.session.identity = None
-            call.session.logins.clear()
         if not call.session.logins and call.session.identity is None:
             raise LoginNeeded("The console wants a login.", call.cluster_name or settings.clusters[0].name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from barnabas.coordinators.outcome import Outcome
@@ -41,7 +41,6 @@ class Coordinator(Generic[M]):
         now_ms = self._clock.wall_ms()
         return self.runtime.run(partition, now_ms, lambda machine: operation(machine, now_ms))
 
-    def run_prepared(self, identity: str, prepared: Prepared[M]) -> Promise[ErrorCode] | None:
-        """As :meth:`CoordinatorRuntime.run_prepared`, on the shard of ``identity``."""
-        partition = self.partition_of(identity)
-        return self.runtime.run_prepared(partition, self._clock.wall_ms(), prepared) if partition is not None else None
+    def run_prepared(self, partition: int, operations: Sequence[Prepared[M]]) -> Sequence[Promise[ErrorCode] | None]:
+        """As :meth:`CoordinatorRuntime.run_prepared`, with the time of now."""
+        return self.runtime.run_prepared(partition, self._clock.wall_ms(), operations)

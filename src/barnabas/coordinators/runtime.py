@@ -29,7 +29,7 @@ from barnabas.coordinators.timers import Timers
 from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
-from barnabas.records.batch_builder import build_batch
+from barnabas.records.batch_builder import build_batch, join_records
 from barnabas.records.batch_header import NO_SEQUENCE, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.control_batch import ControlType, read_end_transaction
@@ -72,16 +72,17 @@ ContraM = TypeVar("ContraM", bound=Machine, contravariant=True)
 
 
 class Prepared(Protocol[ContraM]):
-    """An operation that always writes one record, in a batch that is encoded except for a few
-    numbers.
-    """
+    """An operation that always writes one record, which is encoded except for a few numbers."""
 
     @property
     def record(self) -> CoordinatorRecord:
         """The record of the last decision."""
 
-    def decide(self, machine: ContraM, now_ms: int) -> bytearray | None:
-        """The batch to write; None if the operation must run the normal way."""
+    def decide(self, machine: ContraM, now_ms: int) -> bool:
+        """Whether to write the record; False if the operation must run the normal way."""
+
+    def encode_at(self, offset_delta: int) -> bytearray:
+        """The record, as it stands at this place in an uncompressed batch of one time."""
 
 
 class CoordinatorLog(Protocol):
@@ -303,23 +304,41 @@ class CoordinatorRuntime(Generic[M]):
         else:
             _resolve(answer, given)
 
-    def run_prepared(self, partition: int, now_ms: int, prepared: Prepared[M]) -> Promise[ErrorCode] | None:
-        """Run an operation that is already encoded: NONE once it is committed. None if the
-        operation must run the normal way, which finds out why; then nothing has been written.
+    def run_prepared(self, partition: int, now_ms: int, operations: Sequence[Prepared[M]]) -> Sequence[Promise[ErrorCode] | None]:
+        """Run operations that are already encoded, and write their records as one batch.
+
+        The result of each is NONE once it is committed. It is None if the operation must run the
+        normal way, which finds out why; then nothing of it has been written. No operation may
+        depend on another one of the same call.
         """
         shard = self._shards.get(partition)
         if shard is None or not shard.active:
-            return None
-        batch = prepared.decide(shard.machine, now_ms)
-        if batch is None:
-            return None
-        end_offset = self._log.append(partition, batch)
+            return [None] * len(operations)
+        encoded: list[bytearray] = []
+        written: list[Prepared[M] | None] = []
+        for each in operations:
+            if each.decide(shard.machine, now_ms):
+                encoded.append(each.encode_at(len(encoded)))
+                written.append(each)
+            else:
+                written.append(None)
+        if not encoded:
+            return [None] * len(operations)
+        end_offset = self._log.append(partition, join_records(encoded, timestamp=now_ms, base_sequence=self._base_sequence))
         if isinstance(end_offset, ErrorCode):
-            return None
+            return [None] * len(operations)
         shard.written_end = end_offset
-        shard.machine.replay(prepared.record, None, end_offset - 1)
+        offset = end_offset - len(encoded)
+        for operation in written:
+            if operation is not None:
+                shard.machine.replay(operation.record, None, offset)
+                offset += 1
         self._announce_deadline(shard)
         committed = self._committed(partition, shard)
+        return [self._when_committed(committed, now_ms) if operation is not None else None for operation in written]
+
+    def _when_committed(self, committed: Promise[ErrorCode], now_ms: int) -> Promise[ErrorCode]:
+        """The same code, or that of a request that has waited too long."""
         if committed.done:
             return committed
         answer: Promise[ErrorCode] = Promise()

@@ -5,8 +5,6 @@ Read in this order:
     development          the settings of a node: for one alone, and for one among several
     one_node             settings that users of Kafka give to a single node
     development_cluster  DevelopmentCluster: chooses ports, formats directories, starts and stops
-    child_node           ChildNode: one ``barnabas server`` process, and its events
-    kept_ports           KeptPorts: ports reserved for nodes that do not listen at the moment
     certificates         CertificateAuthority: signs the certificates of nodes and clients
     private_files        files with secrets, which only their owner can read
     secure               SecureFiles: certificates, passwords and settings of a secured cluster
@@ -16,6 +14,7 @@ Read in this order:
 Invariants: a child takes its settings from its properties file alone, and ends with its parent.
 The voters of a cluster never change after its first start.
 
-``barnabas up`` (``cli``) and ``testing`` use this package. The node itself is in ``node``: nothing
-here runs inside a node.
+``barnabas up`` (``cli``) and ``testing`` use this package. The processes of nodes and the ports
+kept for them are in ``supervisor``, the node itself is in ``node``: nothing here runs inside a
+node.
 """

@@ -23,15 +23,16 @@ from barnabas.config.addresses import voter
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
 from barnabas.config.settings import BrokerSettings
-from barnabas.devcluster.child_node import ChildNode, NodeEnded, NodeReady
 from barnabas.devcluster.development import LOCALHOST, SECURE_LISTENER, NodePorts, cluster_properties, controllers_of
-from barnabas.devcluster.kept_ports import KeptPorts
 from barnabas.devcluster.private_files import replace as replace_private
 from barnabas.env.disk import disk_sentence
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.cannot_start import CannotStart
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
+from barnabas.supervisor.child_node import ChildNode
+from barnabas.supervisor.kept_ports import KeptPorts
+from barnabas.supervisor.node_events import NodeEnded, NodeReady
 
 if TYPE_CHECKING:
     from barnabas.devcluster.secure import SecureFiles
@@ -43,6 +44,9 @@ START_SECONDS_MAX = 120.0
 STOP_SECONDS_MAX = 45.0
 # How often :meth:`DevelopmentCluster.stop` looks whether the nodes have ended.
 _POLL_SECONDS = 0.01
+# The properties file is the child's only source of settings. A KAFKA_... variable of the parent's
+# environment would override the file, and may be there for another program.
+FROM_FILE_ALONE = ("--no-environment", "--log-level", "WARN", "--config")
 # Settings of which each node must have its own value.
 OF_ONE_NODE = (
     "node.id",
@@ -144,12 +148,17 @@ class DevelopmentCluster:
     def start_node(self, node_id: int) -> None:
         """Start a node, or restart it after it ended. The call does not wait: whether the node gets
         ready is an event."""
-        self._nodes[node_id] = ChildNode(node_id, self.properties_file(node_id), self.events, self._on_line)
+        self._nodes[node_id] = ChildNode(node_id, [*FROM_FILE_ALONE, str(self.properties_file(node_id))], self.events, self._on_line)
 
     def kill_node(self, node_id: int) -> None:
         """Kill a node as ``kill -9`` does."""
         self._nodes[node_id].kill()
         self._nodes[node_id].reap()
+
+    def await_node(self, node_id: int) -> None:
+        """Wait until a node that was started again is ready; events before that are dropped."""
+        while not (isinstance(event := self.watch(), NodeReady) and event.node_id == node_id):
+            pass
 
     def watch(self) -> NodeReady | NodeEnded | StopAsked:
         """Wait for the next event."""

@@ -40,6 +40,7 @@ from barnabas.env.real_disk import RealDisk
 from barnabas.logcare.directories.node_directories import NodeDirectories, log_directory_paths
 from barnabas.metadata.applier import MetadataApplier
 from barnabas.model.cannot_start import CannotStart
+from barnabas.model.compiled import is_compiled
 from barnabas.model.ids import NodeId, Uuid
 from barnabas.network.connection import ServeFrame
 from barnabas.network.listener import AtLimit, Listener, PortTaken
@@ -325,6 +326,7 @@ class Node:
         self.log.info(
             "node starts",
             version=__version__,
+            record_scanner="compiled" if is_compiled() else "python",
             cluster_id=self.cluster_id,
             roles=list(self.settings.strings("process.roles")),
             listeners=[f"{each.name}://{each.host}:{each.port}" for each in addresses],

@@ -1,13 +1,16 @@
-"""The HTTP pages of a node: metrics, health and readiness, on the listeners that are configured."""
+"""The HTTP pages of a node: metrics, health and readiness, on the listeners that are configured;
+and the metrics that it pushes to a collector."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable, Mapping
 
 from barnabas.config.addresses import host_and_port
 from barnabas.config.settings import BrokerSettings
 from barnabas.model.cannot_start import CannotStart
+from barnabas.node.otlp_push import ENDPOINT, OtlpPush
 from barnabas.telemetry.http_server import HttpServer, Route
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
@@ -22,6 +25,7 @@ class NodePages:
         self._probed = probed
         self._log = log
         self._metrics_page: MetricsPage | None = None
+        self._push: OtlpPush | None = None
         self._servers: list[HttpServer] = []
         self.prometheus_port: int | None = None
         self.health_port: int | None = None
@@ -36,17 +40,11 @@ class NodePages:
             self.prometheus_port = self._listen("barnabas.prometheus.listener", {"/metrics": page.respond, "/": page.respond, **questions})
         if self._settings.text("barnabas.health.listener"):
             self.health_port = self._listen("barnabas.health.listener", questions)
+        if self._settings.text(ENDPOINT):
+            self._push = OtlpPush(self._settings, self._metrics, self._settings.integer("node.id"), self._log)
 
     def _listen(self, setting: str, routes: dict[str, Route]) -> int:
-        address = self._settings.text(setting)
-        parsed = host_and_port(address)
-        assert parsed is not None, "checked when the setting was parsed"
-        try:
-            server = HttpServer(*parsed, routes, self._failed)
-        except OSError as error:
-            # The error's own text repeats the address.
-            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-            raise CannotStart(f"cannot listen on {address} ({setting}): {reason}.") from error
+        server = open_page(self._settings, setting, routes, self._failed)
         self._servers.append(server)
         return server.port
 
@@ -59,3 +57,20 @@ class NodePages:
         self._servers = []
         if self._metrics_page is not None:
             self._metrics_page.close()
+        if self._push is not None:
+            self._push.close()
+
+
+def open_page(
+    settings: BrokerSettings, setting: str, routes: Mapping[str, Route], report: Callable[[str, BaseException], None]
+) -> HttpServer:
+    """Serve ``routes`` at the address in ``setting``. Raises ``CannotStart`` when it is taken."""
+    address = settings.text(setting)
+    parsed = host_and_port(address)
+    assert parsed is not None, "checked when the setting was parsed"
+    try:
+        return HttpServer(*parsed, routes, report)
+    except OSError as error:
+        # The error's own text repeats the address.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise CannotStart(f"cannot listen on {address} ({setting}): {reason}.") from error

@@ -15,13 +15,13 @@ from typing import Final
 READY: Final = b"READY=1"
 STOPPING: Final = b"STOPPING=1"
 
-_VARIABLE: Final = "NOTIFY_SOCKET"
+NOTIFY_SOCKET: Final = "NOTIFY_SOCKET"
 # A leading @ stands for the zero byte that begins the name of an abstract socket.
 _ABSTRACT: Final = "@"
 
 
 def notify(state: bytes, environment: Mapping[str, str] = os.environ) -> None:
-    address = environment.get(_VARIABLE, "")
+    address = environment.get(NOTIFY_SOCKET, "")
     if not address.startswith(("/", _ABSTRACT)):
         return
     if address.startswith(_ABSTRACT):

@@ -1,8 +1,10 @@
-"""A transactional producer of librdkafka, opened in a tenth of the time that its defaults take."""
+"""A transactional producer of librdkafka that opens in a tenth of the time its defaults take, and
+finds new leaders sooner.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -10,6 +12,12 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 # For each request to the cluster. Longer than the election of a new coordinator takes.
 ANSWER_SECONDS_MAX = 60.0
+# The pauses between questions for new leaders. An election takes a few tenths of a second; brokers
+# that are only slow get few questions.
+_LEADER_LOOKS_SECONDS = (0.2, 0.2, 0.2, 0.4, 0.8, 1.6)
+# A broker that has just lost its connection to another one may hold its answer back for half a
+# second.
+_LEADER_ANSWER_SECONDS_MAX = 2.0
 
 
 def open_producer(config: Mapping[str, Any], *, known_topic: str) -> Any:
@@ -29,6 +37,21 @@ def open_producer(config: Mapping[str, Any], *, known_topic: str) -> Any:
                 raise
         else:
             return producer
+
+
+def flush(producer: Any, topics: Iterable[str]) -> None:
+    """Sends what is buffered, and asks for the leaders of ``topics`` while some of it waits.
+
+    When a broker dies, librdkafka asks for the new leaders at once, which is often before they are
+    elected, and then once a second. It needs two answers: with the first it forgets the broker,
+    with the second it gives the waiting records to the new leader. Records that still wait
+    afterwards are left to the commit, which has a limit of its own."""
+    for seconds in _LEADER_LOOKS_SECONDS:
+        if not producer.flush(seconds):
+            return
+        with suppress(KafkaException):
+            for topic in topics:
+                producer.list_topics(topic, _LEADER_ANSWER_SECONDS_MAX)
 
 
 @contextmanager

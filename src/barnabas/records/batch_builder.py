@@ -4,7 +4,7 @@ and snapshots.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from barnabas.records.batch_header import (
     CONTROL_BIT,
@@ -19,6 +19,7 @@ from barnabas.records.batch_header import (
     TimestampType,
     seal,
     write_header,
+    write_plain_header,
 )
 from barnabas.records.compression import Codec, compress
 from barnabas.records.record import Record, write_record
@@ -79,5 +80,17 @@ def build_batch(
         record_count=count,
     )
     write_header(batch, header)
+    seal(batch)
+    return batch
+
+
+def join_records(encoded: Sequence[bytearray], *, timestamp: int, base_sequence: int = NO_SEQUENCE) -> bytearray:
+    """One sealed batch of records that are already encoded: uncompressed, with the offset deltas 0,
+    1, 2 and so on, and all of the time ``timestamp``.
+    """
+    batch = bytearray(HEADER_BYTES)
+    for each in encoded:
+        batch += each
+    write_plain_header(batch, timestamp=timestamp, base_sequence=base_sequence, record_count=len(encoded))
     seal(batch)
     return batch

@@ -122,6 +122,13 @@ def write_header(buffer: bytearray | memoryview, header: BatchHeader, position: 
     _LAYOUT.pack_into(buffer, position, *header)
 
 
+def write_plain_header(batch: bytearray, *, timestamp: int, base_sequence: int, record_count: int) -> None:
+    """The header of an uncompressed batch of no producer, whose records have one timestamp and no
+    gap between their offsets."""
+    length = len(batch) - LENGTH_OVERHEAD_BYTES
+    _LAYOUT.pack_into(batch, 0, 0, length, -1, MAGIC, 0, 0, record_count - 1, timestamp, timestamp, -1, -1, base_sequence, record_count)
+
+
 def read_offset_and_length(buffer: Buffer, position: int) -> tuple[int, int]:
     """The two numbers with which to step from one batch to the next."""
     offset, length = _OFFSET_AND_LENGTH.unpack_from(buffer, position)

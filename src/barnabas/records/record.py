@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from barnabas.model.buffers import Buffer
+from barnabas.model.compiled import compiled
 from barnabas.records.batch_header import HEADER_BYTES, LOG_APPEND_TIME_BIT, RECORD_BYTES_MIN, BatchHeader, read_header
 from barnabas.records.compression import DECOMPRESSED_BYTES_MAX, decompress
 from barnabas.wire.varint import MalformedVarint, read_varint, read_varlong, write_varint
@@ -41,14 +42,19 @@ def open_batch(batch: Buffer, size_bytes_max: int = DECOMPRESSED_BYTES_MAX) -> I
     return read_records(header, body)
 
 
-def read_records(header: BatchHeader, body: Buffer) -> Iterator[Record]:
+def read_records(header: BatchHeader, body: Buffer, from_offset: int = 0) -> Iterator[Record]:
+    """Records before ``from_offset`` may be left out: where every offset of the batch has a record,
+    they are passed over by their lengths alone."""
     if header.record_count < 0 or header.record_count * RECORD_BYTES_MIN > len(body):
         raise MalformedRecord(f"{header.record_count} records cannot fit into {len(body)} bytes")
-    position = 0
+    position = passed = 0
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_BIT else None
-    for index in range(header.record_count):
+    if header.last_offset_delta == header.record_count - 1 and from_offset > header.base_offset:
+        passed = min(from_offset - header.base_offset, header.record_count)
+        position = _position_after(body, passed)
+    for index in range(passed, header.record_count):
         try:
-            record, position = _read_record(header, body, position, append_time)
+            record, position = _read_record(body, position, header.base_offset, header.base_timestamp, append_time, Record)
         except (IndexError, MalformedVarint) as error:
             raise MalformedRecord(f"record {index} of {header.record_count} is cut off: {error}") from error
         yield record
@@ -56,7 +62,26 @@ def read_records(header: BatchHeader, body: Buffer) -> Iterator[Record]:
         raise MalformedRecord(f"{len(body) - position} bytes remain after the last of {header.record_count} records")
 
 
-def _read_record(header: BatchHeader, body: Buffer, position: int, append_time: int | None) -> tuple[Record, int]:
+def _position_after(body: Buffer, records: int) -> int:
+    position = 0
+    for index in range(records):
+        try:
+            length, position = read_varint(body, position)
+        except (IndexError, MalformedVarint) as error:
+            raise MalformedRecord(f"record {index} is cut off: {error}") from error
+        if length < RECORD_BYTES_MIN - 1 or position + length > len(body):
+            raise MalformedRecord(f"record of {length} bytes where {len(body) - position} remain")
+        position += length
+    return position
+
+
+@compiled
+def _read_record(
+    body: Buffer, position: int, base_offset: int, base_timestamp: int, append_time: int | None, record_type: type[Record], /
+) -> tuple[Record, int]:
+    """A record and its end. ``record_type`` is for the compiled twin, which knows no class of
+    ours.
+    """
     length, position = read_varint(body, position)
     end = position + length
     if length < RECORD_BYTES_MIN - 1 or end > len(body):
@@ -79,8 +104,8 @@ def _read_record(header: BatchHeader, body: Buffer, position: int, append_time: 
         headers.append((name.decode(errors="replace"), header_value))
     if position != end:
         raise MalformedRecord(f"record of {length} bytes ends {end - position} bytes before its end")
-    timestamp = header.base_timestamp + timestamp_delta if append_time is None else append_time
-    return Record(header.base_offset + offset_delta, timestamp, key, value, tuple(headers)), end
+    timestamp = base_timestamp + timestamp_delta if append_time is None else append_time
+    return record_type(base_offset + offset_delta, timestamp, key, value, tuple(headers)), end
 
 
 def _read_bytes(body: Buffer, position: int, end: int, what: str) -> tuple[bytes | None, int]:

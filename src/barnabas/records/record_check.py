@@ -8,6 +8,7 @@ last record must end where the batch ends.
 from __future__ import annotations
 
 from barnabas.model.buffers import Buffer
+from barnabas.model.compiled import compiled
 from barnabas.records.batch_header import RECORD_BYTES_MIN
 from barnabas.wire.varint import MalformedVarint, read_uvarint, read_varint, read_varlong
 
@@ -31,7 +32,8 @@ class RecordFault(ValueError):
         self.message = message
 
 
-def check_records(body: Buffer, record_count: int, records_max: int, *, keys_required: bool = False) -> None:
+@compiled
+def check_records(body: Buffer, record_count: int, records_max: int, keys_required: bool = False, /) -> None:
     """Check the first ``records_max`` of ``record_count`` uncompressed records; ``RecordFault``
     names the first bad one.
 

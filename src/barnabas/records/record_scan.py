@@ -1,10 +1,11 @@
 """Finding keys and records in a batch's body without building records, for code that must look at
 every record of a log.
 
-One pass with all numbers inlined, so that compaction costs about half a microsecond a record
-(``docs/decisions/0009``). It checks the facts that it relies on: each record lies inside the body,
-each key inside its record, offset deltas rise, and the records fill the body exactly. Behind the
-key it only looks whether there is a value.
+One pass with all numbers inlined: about half a microsecond a record in Python
+(``docs/decisions/0009``), and a tenth of that where it is compiled (``docs/decisions/0021``). It
+checks the facts that it relies on: each record lies inside the body, each key inside its record,
+offset deltas rise, and the records fill the body exactly. Behind the key it only looks whether
+there is a value.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.model.buffers import Buffer
+from barnabas.model.compiled import compiled
 from barnabas.records.batch_header import HEADER_BYTES, RECORD_BYTES_MIN, BatchHeader
 from barnabas.records.compression import decompress
 from barnabas.records.record import MalformedRecord
@@ -30,17 +32,22 @@ class ScannedRecords(NamedTuple):
     keyless: list[int]
 
 
-def body_of(batch: Buffer, header: BatchHeader) -> bytes:
-    """The records of one whole batch, decompressed, as ``bytes``, which are faster to index than
-    any other buffer.
-    """
+def body_of(batch: Buffer, header: BatchHeader) -> Buffer:
+    """The records of one whole batch, decompressed."""
     body = memoryview(batch)[HEADER_BYTES:]
-    return bytes(decompress(header.codec, body) if header.codec else body)
+    return decompress(header.codec, body) if header.codec else body
 
 
-def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
+def scan_records(header: BatchHeader, body: Buffer) -> ScannedRecords:
     """Raises ``MalformedRecord`` when the body does not match the header."""
-    count, end = header.record_count, len(body)
+    return ScannedRecords(*_scanned(body, header.record_count, header.last_offset_delta))
+
+
+@compiled
+def _scanned(body: Buffer, count: int, last_offset_delta: int, /) -> tuple[list[bytes], list[int], list[int], list[int]]:
+    # Bytes are faster to index than any other buffer. Nothing is copied if the body is of bytes.
+    body = bytes(body)
+    end = len(body)
     if count < 0 or count * RECORD_BYTES_MIN > end:
         raise MalformedRecord(f"{count} records cannot fit into {end} bytes")
     keys: list[bytes] = []
@@ -101,7 +108,7 @@ def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
         raise MalformedRecord(f"a record is cut off: {error}") from error
     if position != end:
         raise MalformedRecord(f"the last of {count} records ends at {position} of {end} bytes")
-    return ScannedRecords(keys, _offset_deltas(deltas, header.last_offset_delta), tombstones, keyless)
+    return keys, _offset_deltas(deltas, last_offset_delta), tombstones, keyless
 
 
 def _offset_deltas(numbers: list[int], last_offset_delta: int) -> list[int]:
@@ -116,8 +123,10 @@ def _offset_deltas(numbers: list[int], last_offset_delta: int) -> list[int]:
     return [number >> 1 for number in numbers]
 
 
-def record_bounds(body: bytes, count: int) -> list[int]:
+@compiled
+def record_bounds(body: Buffer, count: int, /) -> list[int]:
     """The position of each record, and the end of the last: only the lengths are read."""
+    body = bytes(body)
     bounds: list[int] = []
     add = bounds.append
     position = 0
@@ -142,10 +151,27 @@ def record_bounds(body: bytes, count: int) -> list[int]:
     return bounds
 
 
-def timestamp_delta_max(body: bytes, starts: list[int], *, known_max: int) -> int:
-    """The largest timestamp delta of the records that begin at ``starts``. None of them is above
-    ``known_max``; there is at least one.
+@compiled
+def cut_records(body: Buffer, count: int, kept: list[int], known_max: int | None, /) -> tuple[bytes, int | None]:
+    """The records at these rising indexes, byte for byte, and the largest of their timestamp
+    deltas; at least one. No delta counts for more than ``known_max``, and without it, none is
+    read.
     """
+    body = bytes(body)
+    bounds = record_bounds(body, count)
+    pieces = []
+    first = following = kept[0]
+    for index in kept:
+        if index != following:
+            pieces.append(body[bounds[first] : bounds[following]])
+            first = index
+        following = index + 1
+    pieces.append(body[bounds[first] : bounds[following]])
+    largest = None if known_max is None else _timestamp_delta_max(body, [bounds[index] for index in kept], known_max)
+    return b"".join(pieces), largest
+
+
+def _timestamp_delta_max(body: bytes, starts: list[int], known_max: int) -> int:
     largest: int | None = None
     # From the end, because timestamps mostly rise: then the first look finds the largest possible.
     for position in reversed(starts):
@@ -163,13 +189,13 @@ def timestamp_delta_max(body: bytes, starts: list[int], *, known_max: int) -> in
             delta = (number >> 1) ^ -(number & 1)
         if largest is None or delta > largest:
             if delta >= known_max:
-                return delta
+                return known_max
             largest = delta
     assert largest is not None
     return largest
 
 
-def rebase_record(out: bytearray, record: bytes, shift_ms: int) -> int:
+def rebase_record(out: bytearray, record: Buffer, shift_ms: int) -> int:
     """Append a record with its timestamp delta raised by ``shift_ms`` and everything else
     unchanged; returns the new delta.
     """

@@ -229,7 +229,7 @@ def _open_where_needed(records: memoryview, header: BatchHeader, rules: BatchRul
         return None if _plausible(header.codec, records[HEADER_BYTES:]) else _undecodable(header.codec)
     try:
         body = decompress(header.codec, records[HEADER_BYTES:])
-        check_records(body, header.record_count, records_max=_ALL_RECORDS, keys_required=rules.keys_required)
+        check_records(body, header.record_count, _ALL_RECORDS, rules.keys_required)
         if not (recompress or old_counts):
             return None
         opened = list(read_records(header, body))

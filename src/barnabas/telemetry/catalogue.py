@@ -315,6 +315,16 @@ BUILD_INFO = Metric(
     "Always 1; the labels say what runs.",
     ("version", "python", "implementation", "platform"),
 )
+PROCESS_SERVING = Metric(
+    "barnabas_process_serving", _GAUGE, "processes", "With --processes: 1 while the process of this node serves, otherwise 0.", ("process",)
+)
+PROCESS_RESTARTS = Metric(
+    "barnabas_process_restarts_total",
+    _COUNTER,
+    "restarts",
+    "With --processes: how often the supervisor has restarted the process of this node.",
+    ("process",),
+)
 # prometheus-client reads these from /proc; other systems than Linux lack most of them.
 PROCESS_CPU = Metric("process_cpu_seconds_total", _COUNTER, "seconds", "Processor time of the process, user and system.")
 PROCESS_RESIDENT = Metric("process_resident_memory_bytes", _GAUGE, "bytes", "Memory of the process that is in RAM.")

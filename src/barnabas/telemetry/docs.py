@@ -21,6 +21,19 @@ A node shows its metrics where `barnabas.prometheus.listener` says, for example 
 Prometheus scrapes `/metrics` there; [`/health` and `/ready`](operations.md#health-and-readiness) are on the same port.
 Scrapers that ask for OpenMetrics get it, and scrapers that accept gzip get that.
 
+**OpenTelemetry**: a node pushes the same metrics to a collector if `barnabas.otlp.endpoint` names one, as OTLP over HTTP in protobuf:
+
+```properties
+barnabas.otlp.endpoint=http://collector:4318/v1/metrics
+barnabas.otlp.headers=authorization=Bearer abc
+barnabas.otlp.interval.ms=15000
+```
+
+Names and labels are those below, with the attributes `service.name=barnabas` and `service.instance.id`, the id of the node.
+Counters are cumulative, so a push that a collector misses loses nothing; the log says when pushes begin to fail.
+Metrics of the process itself, such as its memory, are on the page only.
+Metrics that clients push have [a setting of their own](client_metrics.md).
+
 Counters begin at 0 when the node starts; take their `rate()`.
 Gauges of a partition, a group or a directory are those of this node: sum or compare them over all nodes.
 

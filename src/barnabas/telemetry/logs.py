@@ -60,6 +60,14 @@ class EventLog:
         """Whether an event of this level would be written."""
         return LEVELS[level] >= LEVELS[self.level]
 
+    @property
+    def is_json(self) -> bool:
+        """Whether events are lines of JSON on the stderr of now."""
+        return not self._is_text(sys.stderr.isatty())
+
+    def _is_text(self, terminal: bool) -> bool:
+        return self._format is LogFormat.TEXT or (self._format is None and terminal)
+
     def _write(self, level: str, event: str, values: dict[str, Any]) -> None:
         if not self.writes(level):
             return
@@ -70,7 +78,7 @@ class EventLog:
         # Look stderr up for every event: tests and parents replace it.
         out = sys.stderr
         terminal = out.isatty()
-        if self._format is LogFormat.TEXT or (self._format is None and terminal):
+        if self._is_text(terminal):
             line = text_lines(now, level, event, keys, trace, colour=terminal and _wants_colour())
         else:
             line = json_line(now, _JSON_LEVELS.get(level, level.lower()), event, keys, trace)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Self
 
 from barnabas.devcluster.development import LOCALHOST, SECURE_LISTENER
 from barnabas.devcluster.development_cluster import OF_ONE_NODE
-from barnabas.devcluster.kept_ports import KeptPorts
 from barnabas.model.cannot_start import CannotStart
 from barnabas.node.process import ensure_formatted, parse_settings
+from barnabas.supervisor.kept_ports import KeptPorts
 from barnabas.testing.access_helpers import AccessHelpers
 from barnabas.testing.client.helper_client import HelperClient
 from barnabas.testing.faults.fault import Fault

@@ -9,6 +9,7 @@ rest.
 from __future__ import annotations
 
 from barnabas.model.buffers import Buffer
+from barnabas.model.compiled import compiled
 
 UVARINT_BYTES_MAX = 5
 VARLONG_BYTES_MAX = 10
@@ -18,7 +19,8 @@ class MalformedVarint(ValueError):
     """More bytes than the number can have."""
 
 
-def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
+@compiled
+def read_uvarint(buffer: Buffer, position: int, /) -> tuple[int, int]:
     """The number at ``position`` and the position after it. ``IndexError`` when the buffer ends
     first.
     """
@@ -52,7 +54,8 @@ def uvarint_size(value: int) -> int:
     return max(1, (value.bit_length() + 6) // 7)
 
 
-def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
+@compiled
+def read_varlong(buffer: Buffer, position: int, /) -> tuple[int, int]:
     """A zig-zag number of up to 64 bits and the position after it."""
     value = shift = 0
     for _ in range(VARLONG_BYTES_MAX):
@@ -66,7 +69,8 @@ def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
     raise MalformedVarint(f"varlong is longer than {VARLONG_BYTES_MAX} bytes")
 
 
-def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
+@compiled
+def read_varint(buffer: Buffer, position: int, /) -> tuple[int, int]:
     """A zig-zag number of up to 32 bits and the position after it."""
     value, position = read_uvarint(buffer, position)
     return (value >> 1) ^ -(value & 1), position

@@ -66,6 +66,7 @@ def test_json_has_the_same_findings() -> None:
     found = findings(Cli()("doctor", "--json"))
     assert {
         "versions",
+        "record scanner",
         "java",
         "spark",
         "descriptors",

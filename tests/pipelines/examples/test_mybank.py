@@ -4,6 +4,7 @@ changed their limits.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,13 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 import pytest
 
 from barnabas.registry_client import RegistryClient
 from examples.mybank.bank import large_ones, thresholds, transactions
 from examples.mybank.database import Ledger, jdbc_url, open_ledger
-from examples.mybank.run import PIPELINES, captured_transactions, prepare
+from examples.mybank.payments import Payments
+from examples.mybank.phones import Phones
+from examples.mybank.programs import running_console
+from examples.mybank.run import HERE, PIPELINES, TRANSACTION_COUNT, captured_transactions, is_kept, keep_up, later_alerts, prepare
 from examples.mybank.topics import ALERTS, THRESHOLDS
 from examples.stage import Stage
 from tests.pipelines.conftest import Broker
@@ -75,11 +80,53 @@ def test_the_demo_reports_missing_java(tmp_path: Path) -> None:
     assert ended.stderr.count("\n") == 1, "one sentence"
 
 
+def test_the_console_of_the_demo_shows_its_cluster_and_pipelines(broker: Broker, registry: RegistryProcess, tmp_path: Path) -> None:
+    with (
+        running_console(broker.bootstrap, registry.url, pipelines=HERE, folder=tmp_path) as address,
+        urlopen(f"{address}/api/clusters/mybank/pipelines") as answer,
+    ):
+        found = {each["name"] for each in json.load(answer)["page"]["items"]}
+    assert found >= {"mybank-alerts", "mybank-capture"}
+
+
+def test_the_demo_is_kept_up_only_on_request() -> None:
+    assert [is_kept({"KEEP": each}) for each in ("1", "yes", "0", "")] == [True, True, False, False]
+    assert not is_kept({})
+
+
+def test_a_demo_that_is_kept_up_pays_on_until_ctrl_c(tmp_path: Path) -> None:
+    bank = Payments(open_ledger(None, tmp_path))
+    bank.ledger.create()
+    keep_up(_InterruptedAfterPayments(bank), bank, "http://127.0.0.1:8088")  # type: ignore[arg-type]
+    assert not bank.is_open
+    assert min(bank.paid_at) == TRANSACTION_COUNT + 1
+    assert bank.ledger.count_and_sum()[0] == len(bank.paid_at)
+
+
+def test_only_alerts_about_later_payments_end_the_gap_after_a_kill(tmp_path: Path) -> None:
+    bank, phones = Payments(open_ledger(None, tmp_path)), Phones("127.0.0.1:1")
+    bank.paid_at |= {1: 10.0, 2: 30.0, 3: 31.0}
+    phones.rang_at |= {1: 22.0, 3: 35.0, 2: 34.0}
+    assert later_alerts(phones, bank, killed=20.0) == [34.0, 35.0]
+
+
 @pytest.mark.soak
 def test_the_figures_of_the_demo_add_up() -> None:
-    ended = run_demo(dict(os.environ))
+    ended = run_demo({name: value for name, value in os.environ.items() if name != "KEEP"})
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "every transaction captured once, every alert told once" in ended.stdout
+    assert "console at http://127.0.0.1:" in ended.stdout
+
+
+class _InterruptedAfterPayments:
+    """Pipelines during whose watch a person presses Ctrl-C, once the bank has paid."""
+
+    def __init__(self, bank: Payments) -> None:
+        self._bank = bank
+
+    def watch(self) -> None:
+        if self._bank.paid_at:
+            raise KeyboardInterrupt
 
 
 def run_demo(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

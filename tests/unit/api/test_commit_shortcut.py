@@ -5,6 +5,8 @@ log as the normal way.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from copy import copy
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -18,7 +20,7 @@ from barnabas.coordinators.coordinator import Coordinator
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
-from barnabas.network.connection import Connection
+from barnabas.network.connection import LATER, Connection
 from barnabas.security.principal import ANONYMOUS
 from barnabas.security.quotas.client_quotas import ClientQuotas
 from barnabas.telemetry.metrics import Metrics
@@ -31,6 +33,7 @@ from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from barnabas.wire.messages.offset_fetch import OffsetFetchRequestGroup
 from barnabas.wire.metadata_records import RemoveTopicRecord
 from tests.unit.api.open_access import OPEN_ACCESS
 from tests.unit.coordinators.classic.test_classic_groups import GROUP, join, stable_group, subscription
@@ -46,11 +49,13 @@ class Broken(Exception):
 
 
 class Client:
-    """One connection to a coordinator with one shard."""
+    """One connection to a coordinator with one shard. A turn of the loop ends with each request,
+    unless it is sent with :meth:`submit`."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self.connection = SimpleNamespace(shortcut=None, peer_address=("", 0), principal=ANONYMOUS, close=self._closed)
+        self.connection = self._connection()
+        self._at_turns_end: list[Callable[[], None]] = []
         clock = SimpleNamespace(wall_ms=lambda: desk.now_ms)
         metadata = SimpleNamespace()
         # The parts of a broker that OffsetCommit needs.
@@ -61,6 +66,7 @@ class Client:
             metrics=Metrics(),
             client_quotas=ClientQuotas(),
             log=SimpleNamespace(error=lambda *_, **__: None),
+            loop=SimpleNamespace(call_soon=self._at_turns_end.append),
         )
         self.image = after(TOPICS)
         self._dispatch = Dispatch(cast(Broker, self.broker), {ApiKey.OFFSET_COMMIT: offset_commit.handle})
@@ -74,8 +80,24 @@ class Client:
     def image(self, image: MetadataImage) -> None:
         self.broker.metadata.image = image
 
+    def another_connection(self) -> Client:
+        """A connection to the same broker, in the same turns."""
+        other = copy(self)
+        other.connection = self._connection()
+        return other
+
+    def _connection(self) -> SimpleNamespace:
+        replies: list[Any] = []
+        return SimpleNamespace(
+            shortcut=None, peer_address=("", 0), principal=ANONYMOUS, close=self._closed, replies=replies, answer=replies.append
+        )
+
     def _closed(self) -> None:
         raise Broken
+
+    def end_turn(self) -> None:
+        while self._at_turns_end:
+            self._at_turns_end.pop(0)()
 
     @property
     def memo(self) -> CommitShortcut:
@@ -83,12 +105,10 @@ class Client:
         return self.connection.shortcut
 
     def send(self, request: OffsetCommitRequest, version: int = VERSION, *, forgetful: bool = False) -> Promise[OffsetCommitResponse]:
-        self._correlation_id += 1
+        self.submit(request, version, forgetful=forgetful)
         expected = self._correlation_id.to_bytes(4, "big")
-        if forgetful:
-            self.connection.shortcut = None
-        reply = self._dispatch.serve(cast(Connection, self.connection), memoryview(frame_of(request, version, self._correlation_id)))
-        assert reply is not None
+        self.end_turn()
+        reply = self.connection.replies.pop()
 
         def read(frame: Any) -> OffsetCommitResponse:
             data = bytes(frame)
@@ -100,13 +120,25 @@ class Client:
 
         return reply.map(read) if isinstance(reply, Promise) else Promise.kept(read(reply))
 
+    def submit(self, request: OffsetCommitRequest, version: int = VERSION, *, forgetful: bool = False) -> None:
+        """The reply goes to the connection, now or at the end of the turn."""
+        self._correlation_id += 1
+        if forgetful:
+            self.connection.shortcut = None
+        reply = self._dispatch.serve(cast(Connection, self.connection), memoryview(frame_of(request, version, self._correlation_id)))
+        assert reply is not None
+        if reply is not LATER:
+            self.connection.answer(reply)
+
     def commit(self, offset: int, **asked: Any) -> ErrorCode:
         (found,) = self.send(commit_of(offset, **asked)).value.topics
         return ErrorCode(found.partitions[0].error_code)
 
     def is_repeated(self, request: OffsetCommitRequest) -> bool:
         """Whether the shortcut serves the frame."""
-        return self.memo.serve(cast(Connection, self.connection), memoryview(frame_of(request, VERSION, 1))) is not None
+        served = self.memo.serve(cast(Connection, self.connection), memoryview(frame_of(request, VERSION, 1))) is not None
+        self.end_turn()
+        return served
 
     def committed(self) -> list[tuple[str, int, int]]:
         """Topic, partition and offset of all commits so far."""
@@ -309,3 +341,68 @@ def test_a_commit_of_which_the_handler_refused_a_part_is_not_remembered() -> Non
         answered = client.send(request).value.topics
         outcomes = sorted(each.error_code for topic in answered for each in topic.partitions)
         assert outcomes == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_the_commits_of_one_turn_become_one_batch(client: Client) -> None:
+    clients = [client, *(client.another_connection() for _ in range(3))]
+    for number, each in enumerate(clients):
+        each.commit(5, group=f"group {number}")
+    batches = len(client.desk.log.batches)
+    for number, each in enumerate(clients):
+        each.submit(commit_of(6 + number, group=f"group {number}"))
+    client.end_turn()
+    assert len(client.desk.log.batches) == batches + 1
+    assert client.committed()[-4:] == [("t", 0, offset) for offset in (6, 7, 8, 9)]
+    assert all(len(each.connection.replies) == 1 for each in clients)
+
+
+def test_commits_of_one_turn_are_replayed_as_they_are_read_back(client: Client) -> None:
+    other = client.another_connection()
+    client.commit(5)
+    other.commit(5, partition=1, metadata="here")
+    client.submit(commit_of(1 << 40))
+    other.submit(commit_of(7, partition=1, metadata="here"))
+    client.end_turn()
+    everything = OffsetFetchRequestGroup(group_id=GROUP, topics=None)
+    before = client.desk.machine.offsets.fetch(everything, require_stable=False).answer
+    client.desk.restart()
+    assert client.desk.machine.offsets.fetch(everything, require_stable=False).answer == before
+
+
+def test_two_commits_of_a_partition_in_one_turn_are_both_written_in_order(client: Client) -> None:
+    other = client.another_connection()
+    client.commit(5)
+    other.commit(5, partition=1)
+    for submitted, offset, partition in ((client, 6, 0), (other, 7, 1), (client, 8, 0)):
+        submitted.submit(commit_of(offset, partition=partition))
+    client.end_turn()
+    assert client.committed()[-3:] == [("t", 0, 6), ("t", 1, 7), ("t", 0, 8)]
+    assert len(client.connection.replies) == 2
+
+
+def test_a_commit_refused_within_a_turn_does_not_hinder_the_others(client: Client) -> None:
+    other = client.another_connection()
+    client.commit(5)
+    other.commit(5, group="other")
+    stable_group(client.desk, subscription("t"))
+    client.submit(commit_of(6))
+    other.submit(commit_of(7, group="other"))
+    client.end_turn()
+    assert client.committed()[-1] == ("t", 0, 7)
+    answer, _ = decode(OffsetCommitResponse, VERSION, bytes(client.connection.replies[0]), 9)
+    assert answer.topics[0].partitions[0].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_commits_that_the_log_refuses_are_refused_one_by_one(client: Client) -> None:
+    other = client.another_connection()
+    client.commit(5)
+    other.commit(5, partition=1)
+    client.desk.log.refusal = ErrorCode.NOT_ENOUGH_REPLICAS
+    client.submit(commit_of(6))
+    other.submit(commit_of(7, partition=1))
+    client.end_turn()
+    for each in (client, other):
+        (reply,) = each.connection.replies
+        answer, _ = decode(OffsetCommitResponse, VERSION, bytes(reply.value if isinstance(reply, Promise) else reply), 9)
+        assert answer.topics[0].partitions[0].error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert client.committed() == [("t", 0, 5), ("t", 1, 5)]

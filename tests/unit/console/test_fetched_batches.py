@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from barnabas.console.core.fetched_batches import AbortedTransaction, OpenedBatches, open_batches
+from barnabas.console.core.fetched_batches import AbortedTransaction, OpenedBatches, Opening, open_batches
 from barnabas.console.core.record import TransactionState
 from barnabas.records.batch_builder import build_batch
+from barnabas.records.compression import Codec
 from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.records.record import Record
 
@@ -65,3 +66,25 @@ def test_a_batch_that_cannot_be_opened_is_skipped_and_named() -> None:
     garbage = _open(b"\xff" * 100, from_offset=7)
     assert garbage.next_offset == 7
     assert garbage.unreadable[0].startswith("Partition 0 cannot be read from offset 7 on")
+
+
+def _keyed(records: int, *, base_offset: int = 0) -> bytes:
+    made = [Record(base_offset + each, 0, b"key-%d" % each, b"v") for each in range(records)]
+    return bytes(build_batch(made, base_offset=base_offset, codec=Codec.ZSTD))
+
+
+def test_a_reader_opens_as_many_records_as_it_needs_and_goes_on_behind_them() -> None:
+    data = _keyed(100) + _keyed(100, base_offset=100)
+    opened = open_batches("t", 0, data, from_offset=95, stable_offset=-1, aborted=(), opening=Opening(3))
+    assert ([each.offset for each in opened.records], opened.next_offset) == ([95, 96, 97], 98)
+    assert opened.read_bytes == len(_keyed(100))
+    again = open_batches("t", 0, data, from_offset=98, stable_offset=-1, aborted=(), opening=Opening(3))
+    assert ([each.offset for each in again.records], again.next_offset) == ([98, 99, 100], 101)
+    exact = open_batches("t", 0, data, from_offset=97, stable_offset=-1, aborted=(), opening=Opening(3))
+    assert (len(exact.records), exact.next_offset, exact.read_bytes) == (3, 100, len(_keyed(100)))
+
+
+def test_batches_without_the_wanted_key_are_passed_over() -> None:
+    data = _keyed(100) + _keyed(5, base_offset=100)
+    opened = open_batches("t", 0, data, from_offset=0, stable_offset=-1, aborted=(), opening=Opening(1000, b"key-77"))
+    assert (len(opened.records), opened.passed, opened.next_offset) == (100, 5, 105)

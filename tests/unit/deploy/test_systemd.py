@@ -15,6 +15,7 @@ from barnabas.cli.main import build_app
 from barnabas.config.parse import parse_broker_config
 from barnabas.config.properties import read_properties
 from barnabas.node.process import STOP_SECONDS_MAX
+from barnabas.supervisor.supervision import STOP_MS_MAX
 
 SYSTEMD = Path(__file__).parents[3] / "deploy" / "systemd"
 UNIT = (SYSTEMD / "barnabas.service").read_text()
@@ -39,6 +40,13 @@ def test_the_unit_calls_commands_and_options_that_exist(name: str) -> None:
 
 def test_the_unit_gives_a_controlled_shutdown_its_time() -> None:
     assert float(option("TimeoutStopSec")) > STOP_SECONDS_MAX
+
+
+def test_the_unit_says_how_much_time_several_processes_need() -> None:
+    assert f"needs {STOP_MS_MAX // 1000} s for each of them" in UNIT
+    server = get_command(build_app("server")).commands["server"]  # type: ignore[attr-defined]
+    assert [each.envvar for each in server.params if "--processes" in each.opts] == ["BARNABAS_PROCESSES"]
+    assert "BARNABAS_PROCESSES=auto" in UNIT
 
 
 def test_the_settings_keep_their_data_in_the_state_directory() -> None:

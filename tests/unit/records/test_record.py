@@ -16,7 +16,10 @@ from barnabas.records.batch_header import (
 from barnabas.records.batches import check_crc, check_shape
 from barnabas.records.compression import Codec, DecompressionFailed
 from barnabas.records.record import MalformedRecord, Record, open_batch, read_records
+from tests.unit.both_scanners import BOTH_SCANNERS
 from tests.unit.records.made import NOW_MS, plain_batch, plain_records, records, repeatable, with_body, with_header
+
+pytestmark = BOTH_SCANNERS
 
 
 @repeatable
@@ -117,3 +120,14 @@ def test_a_compressed_batch_that_is_damaged_is_not_read() -> None:
         batch = plain_batch(5, codec=codec)
         with pytest.raises((DecompressionFailed, MalformedRecord)):
             list(open_batch(with_body(batch, bytes(batch[HEADER_BYTES:-6]))))
+
+
+def test_records_before_an_offset_are_passed_over_in_a_batch_without_gaps() -> None:
+    whole = [Record(100 + each, 5, b"k%d" % each, None) for each in range(10)]
+    batch = build_batch(whole, base_offset=100)
+    header = read_header(batch)
+    for start in (0, 100, 104, 109, 110, 500):
+        assert list(read_records(header, batch[HEADER_BYTES:], start)) == [each for each in whole if each.offset >= start]
+    gaps = [each for each in whole if each.offset != 103]
+    compacted = build_batch(gaps, base_offset=100)
+    assert list(read_records(read_header(compacted), compacted[HEADER_BYTES:], 105)) == gaps

@@ -10,7 +10,10 @@ from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import HEADER_BYTES, read_header
 from barnabas.records.record import MalformedRecord, Record, read_records
 from barnabas.records.record_check import RecordFault, check_records
+from tests.unit.both_scanners import BOTH_SCANNERS
 from tests.unit.records.made import NOW_MS, plain_batch, plain_records, records, repeatable
+
+pytestmark = BOTH_SCANNERS
 
 ALL = 2**31
 
@@ -30,7 +33,7 @@ def reads(body: bytes, count: int) -> bool:
 
 def checks(body: Buffer, count: int) -> bool:
     try:
-        check_records(body, count, records_max=ALL, keys_required=False)
+        check_records(body, count, ALL)
     except RecordFault:
         return False
     return True
@@ -98,54 +101,54 @@ def test_the_fault_names_the_first_bad_record() -> None:
     record_bytes = len(body) // 5
     body[3 * record_bytes + 3] = 0x02
     with pytest.raises(RecordFault, match="offset delta of 1") as caught:
-        check_records(body, 5, records_max=ALL, keys_required=False)
+        check_records(body, 5, ALL)
     assert caught.value.index == 3
 
 
 def test_only_the_requested_number_of_records_is_checked() -> None:
     body = bytearray(body_of(plain_records(5)))
     body[-1] = 0xFF
-    check_records(body, 5, records_max=4, keys_required=False)
+    check_records(body, 5, 4)
     with pytest.raises(RecordFault):
-        check_records(body, 5, records_max=5, keys_required=False)
+        check_records(body, 5, 5)
 
 
 @pytest.mark.parametrize("null_key", ["0c 00 00 00 01 01 00", "0e 00 00 00 81 00 01 00"])
 def test_a_record_without_a_key_is_refused_where_keys_are_required(null_key: str) -> None:
     body = bytes.fromhex(null_key)
-    check_records(body, 1, records_max=ALL, keys_required=False)
+    check_records(body, 1, ALL)
     with pytest.raises(RecordFault, match="only records with a key"):
-        check_records(body, 1, records_max=ALL, keys_required=True)
-    check_records(body_of([Record(0, NOW_MS, b"", None)]), 1, records_max=ALL, keys_required=True)
+        check_records(body, 1, ALL, True)
+    check_records(body_of([Record(0, NOW_MS, b"", None)]), 1, ALL, True)
 
 
 def test_an_impossible_record_count_costs_nothing() -> None:
     with pytest.raises(RecordFault, match="cannot fit"):
-        check_records(bytes(100), 2**31 - 1, records_max=ALL, keys_required=False)
+        check_records(bytes(100), 2**31 - 1, ALL)
 
 
 @pytest.mark.parametrize(("body", "said"), [("0c 00 00 00 03 01 00", "key has length -2"), ("0c 00 00 00 01 07 00", "value has length -4")])
 def test_a_fault_shows_a_negative_length_as_it_was_sent(body: str, said: str) -> None:
     with pytest.raises(RecordFault, match=said):
-        check_records(bytes.fromhex(body), 1, records_max=ALL, keys_required=False)
+        check_records(bytes.fromhex(body), 1, ALL)
 
 
 def test_a_lone_record_similar_to_an_earlier_one_is_checked_where_it_may_differ() -> None:
     body = bytearray(body_of([Record(0, NOW_MS, None, b"v" * 100)]))
     for _ in range(2):
-        check_records(body, 1, records_max=ALL)
-    check_records(body[:20] + b"another" + body[27:], 1, records_max=ALL)
+        check_records(body, 1, ALL)
+    check_records(body[:20] + b"another" + body[27:], 1, ALL)
     for bad in (body[:-1] + b"\x02", body + b"\x00", body[:-1], body[:4] + b"\x02" + body[5:]):
         with pytest.raises(RecordFault):
-            check_records(bad, 1, records_max=ALL)
+            check_records(bad, 1, ALL)
     with pytest.raises(RecordFault):
-        check_records(body, 1, records_max=ALL, keys_required=True)
+        check_records(body, 1, ALL, True)
 
 
 def test_headers_of_a_lone_record_are_checked_every_time() -> None:
     made = Record(0, NOW_MS, None, b"v" * 100, headers=(("name", b"ends with\x00"),))
     body = bytearray(body_of([made]))
-    check_records(body, 1, records_max=ALL)
+    check_records(body, 1, ALL)
     name_length = body.index(b"name") - 1
     with pytest.raises(RecordFault):
-        check_records(body[:name_length] + b"\x7e" + body[name_length + 1 :], 1, records_max=ALL)
+        check_records(body[:name_length] + b"\x7e" + body[name_length + 1 :], 1, ALL)

@@ -11,9 +11,12 @@ from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import BatchHeader, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.record import MalformedRecord, Record, read_records
-from barnabas.records.record_scan import body_of, rebase_record, record_bounds, scan_records, timestamp_delta_max
+from barnabas.records.record_scan import body_of, cut_records, rebase_record, record_bounds, scan_records
 from barnabas.wire.varint import read_uvarint
+from tests.unit.both_scanners import BOTH_SCANNERS
 from tests.unit.records.made import repeatable
+
+pytestmark = BOTH_SCANNERS
 
 # Some are long enough for lengths of two and three bytes.
 KEY = st.one_of(st.none(), st.binary(max_size=4), st.integers(120, 140).map(bytes))
@@ -31,7 +34,7 @@ def batches(draw: st.DrawFn) -> tuple[BatchHeader, bytes, list[Record]]:
         offset += step
     batch = bytes(build_batch(records, base_offset=70, codec=draw(st.sampled_from(Codec))))
     header = read_header(batch)
-    return header, body_of(batch, header), records
+    return header, bytes(body_of(batch, header)), records
 
 
 @settings(repeatable, max_examples=50)
@@ -49,11 +52,10 @@ def test_the_scan_finds_keys_offsets_and_records_without_a_value(made: tuple[Bat
 @given(batches(), st.data())
 def test_any_records_can_be_cut_out_whole(made: tuple[BatchHeader, bytes, list[Record]], data: st.DataObject) -> None:
     header, body, records = made
-    bounds = record_bounds(body, header.record_count)
     kept = sorted(data.draw(st.sets(st.integers(0, len(records) - 1), min_size=1)))
-    pieces = b"".join(body[bounds[index] : bounds[index + 1]] for index in kept)
+    pieces, largest = cut_records(body, header.record_count, kept, header.max_timestamp - header.base_timestamp)
     assert list(read_records(header._replace(record_count=len(kept)), pieces)) == [records[index] for index in kept]
-    largest = timestamp_delta_max(body, [bounds[index] for index in kept], known_max=header.max_timestamp - header.base_timestamp)
+    assert largest is not None
     assert header.base_timestamp + largest == max(records[index].timestamp for index in kept)
 
 

@@ -19,6 +19,9 @@ from barnabas.wire.varint import (
     write_uvarint,
     write_varint,
 )
+from tests.unit.both_scanners import BOTH_SCANNERS
+
+pytestmark = BOTH_SCANNERS
 
 _repeatable = settings(derandomize=True, database=None, deadline=None)
 Reader = Callable[[Buffer, int], tuple[int, int]]

@@ -124,7 +124,7 @@ class ProduceBatching:
         answered: dict[Route, int] = {}
         for (connection, shortcut, frame, (known, correlation_id, _)), outcome in zip(arrived, outcomes, strict=True):
             if outcome is None or isinstance(outcome, Refused):
-                self._serve_fully_and_answer(connection, frame)
+                serve_and_answer(self._serve_fully, connection, frame)
                 continue
             partition, acks, _, answer = known
             route = shortcut.route
@@ -137,11 +137,13 @@ class ProduceBatching:
         for route, count in answered.items():
             route.count(started, count)
 
-    def _serve_fully_and_answer(self, connection: Connection, frame: memoryview) -> None:
-        try:
-            reply = self._serve_fully(connection, frame)
-        except MalformedMessage as wrong:
-            connection.refuse(str(wrong))
-            return
-        if reply is not None:
-            connection.answer(reply)
+
+def serve_and_answer(serve_fully: ServeFully, connection: Connection, frame: memoryview) -> None:
+    """Serve a request that cannot be served with the others of its turn."""
+    try:
+        reply = serve_fully(connection, frame)
+    except MalformedMessage as wrong:
+        connection.refuse(str(wrong))
+        return
+    if reply is not None:
+        connection.answer(reply)

@@ -7,7 +7,7 @@ Read in this order:
 
     command      the command: which checks run, how they are printed, and the exit code
     finding      Finding, and the limit on the time of a check
-    installed    versions of Barnabas and its libraries, Java, Spark
+    installed    versions of Barnabas and its libraries, compiled code, Java, Spark
     machine      descriptors, clock, swapping
     directories  the directories of a node: writable, with room, on a disk that keeps its data
     ports        ports that are free, or the process that listens

@@ -71,6 +71,7 @@ def doctor(as_json: AsJson = False, config: Config = None, bootstrap: Bootstrap 
 def _checks(config: Path | None, bootstrap: str | None, config_file: Path | None) -> Iterator[tuple[str, Check]]:
     names_cluster = bootstrap is not None or config_file is not None or given.get().secure
     yield "versions", installed.versions
+    yield "record scanner", installed.record_scanner
     yield "java", installed.java
     yield "spark", installed.spark
     yield "descriptors", machine.descriptors

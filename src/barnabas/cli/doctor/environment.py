@@ -8,6 +8,7 @@ from typing import Any
 
 from barnabas.cli.doctor.finding import Finding, ok, warning
 from barnabas.config.environment import PREFIX, read_environment
+from barnabas.model.compiled import PURE_VARIABLE
 
 OWN_PREFIX = "BARNABAS_"
 
@@ -36,7 +37,7 @@ def variables(settings: Mapping[str, str]) -> Iterable[Finding]:
 def _own(names: list[str]) -> Iterable[Finding]:
     if not names:
         return
-    effects = _options_by_variable()
+    effects = _options_by_variable() | {PURE_VARIABLE: "reading records in Python, not by compiled code"}
     for name in names:
         if name in effects:
             yield ok("environment", f"{name} is set: it stands for {effects[name]}.")

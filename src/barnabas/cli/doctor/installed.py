@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from barnabas import __version__
 from barnabas.cli.doctor.finding import Finding, ok, problem, warning
+from barnabas.model.compiled import PURE_VARIABLE, is_compiled
 
 JAVA_SECONDS_MAX = 10.0
 JAVA_VERSION_MIN = 17
@@ -28,6 +29,16 @@ def versions() -> Iterable[Finding]:
         yield warning("versions", f"{fact}.", "Install uvloop: a node serves twice as many small requests with it.")
     else:
         yield ok("versions", f"{fact}.")
+
+
+def record_scanner() -> Iterable[Finding]:
+    if is_compiled():
+        yield ok("record scanner", "Records are read by compiled code.")
+    elif os.environ.get(PURE_VARIABLE):
+        yield ok("record scanner", f"Records are read in Python, as {PURE_VARIABLE} demands.")
+    else:
+        # No warning: everything works, and only compaction of large topics gains much.
+        yield ok("record scanner", "Records are read in Python; docs/deploying.md tells how to install the compiled code.")
 
 
 def java() -> Iterable[Finding]:

@@ -46,6 +46,27 @@ KEYS = (
         valid=_ADDRESS_OR_EMPTY,
     ),
     ConfigKey(
+        "barnabas.otlp.endpoint",
+        STRING,
+        "",
+        "The URL that this node pushes its metrics to as OTLP over HTTP, for example http://collector:4318/v1/metrics; empty pushes none.",
+        valid=_HTTP_URL_OR_EMPTY,
+    ),
+    ConfigKey(
+        "barnabas.otlp.headers",
+        PASSWORD,
+        None,
+        "Headers for barnabas.otlp.endpoint, as name=value pairs with commas between them, for example for a token.",
+        valid=_HEADERS,
+    ),
+    ConfigKey(
+        "barnabas.otlp.interval.ms",
+        INT,
+        15_000,
+        "How often this node pushes its metrics to barnabas.otlp.endpoint.",
+        valid=between(100, 3_600_000),
+    ),
+    ConfigKey(
         "barnabas.client.metrics.otlp.endpoint",
         STRING,
         "",

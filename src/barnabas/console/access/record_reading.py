@@ -14,7 +14,7 @@ from typing import Final
 from barnabas.console.access.cluster_client import ClusterClient
 from barnabas.console.access.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from barnabas.console.access.refusals import error_words
-from barnabas.console.core.fetched_batches import AbortedTransaction, OpenedBatches, open_batches
+from barnabas.console.core.fetched_batches import EVERYTHING, AbortedTransaction, OpenedBatches, Opening, open_batches
 from barnabas.console.core.topic import Topic
 from barnabas.console.errors import ConsoleError
 from barnabas.model.errors import ErrorCode
@@ -37,10 +37,16 @@ class FetchedPartition:
 
 
 async def fetch(
-    client: ClusterClient, topic: Topic, positions: Mapping[int, int], *, partition_bytes_max: int, wait_ms: int = 0
+    client: ClusterClient,
+    topic: Topic,
+    positions: Mapping[int, int],
+    *,
+    partition_bytes_max: int,
+    wait_ms: int = 0,
+    opening: Opening = EVERYTHING,
 ) -> dict[int, FetchedPartition]:
-    """What each partition has from its position on, as much as one response holds. With ``wait_ms``
-    leaders hold the answer back until there is a record."""
+    """What each partition has from its position on, as much as one response holds and ``opening``
+    allows. With ``wait_ms`` leaders hold the answer back until there is a record."""
     by_leader: dict[int, dict[int, int]] = {}
     fetched: dict[int, FetchedPartition] = {}
     for each in topic.partitions:
@@ -51,7 +57,7 @@ async def fetch(
         else:
             by_leader.setdefault(each.leader, {})[each.id] = positions[each.id]
     answers = await asyncio.gather(
-        *(_fetch_from(client, topic, leader, part, partition_bytes_max, wait_ms) for leader, part in by_leader.items())
+        *(_fetch_from(client, topic, leader, part, partition_bytes_max, wait_ms, opening) for leader, part in by_leader.items())
     )
     for answer in answers:
         fetched.update(answer)
@@ -59,13 +65,19 @@ async def fetch(
 
 
 async def _fetch_from(
-    client: ClusterClient, topic: Topic, leader: int, positions: Mapping[int, int], partition_bytes_max: int, wait_ms: int
+    client: ClusterClient,
+    topic: Topic,
+    leader: int,
+    positions: Mapping[int, int],
+    partition_bytes_max: int,
+    wait_ms: int,
+    opening: Opening,
 ) -> dict[int, FetchedPartition]:
     try:
         answered = await _ask(client, topic.name, leader, positions, partition_bytes_max, wait_ms, READ_UNCOMMITTED)
     except ConsoleError as error:
         return {each: _failed(position, error.sentence) for each, position in positions.items()}
-    opened = await client.run(_opened, topic.name, positions, answered, {})
+    opened = await client.run(_opened, topic.name, positions, answered, {}, opening)
     undecided = {
         each: positions[each] for each, found in opened.items() if found.opened.has_transactions and positions[each] < found.stable_offset
     }
@@ -80,7 +92,7 @@ async def _fetch_from(
         for each, found in committed.items()
     }
     again: dict[int, FetchedPartition] = await client.run(
-        _opened, topic.name, undecided, {each: answered[each] for each in undecided}, aborted
+        _opened, topic.name, undecided, {each: answered[each] for each in undecided}, aborted, opening
     )
     return {**opened, **again}
 
@@ -108,6 +120,7 @@ def _opened(
     positions: Mapping[int, int],
     answered: Mapping[int, PartitionData],
     aborted: Mapping[int, list[AbortedTransaction]],
+    opening: Opening,
 ) -> dict[int, FetchedPartition]:
     fetched = {}
     for partition, position in positions.items():
@@ -124,6 +137,7 @@ def _opened(
                 from_offset=position,
                 stable_offset=found.last_stable_offset,
                 aborted=aborted.get(partition, ()),
+                opening=opening,
             )
             fetched[partition] = FetchedPartition(opened, found.log_start_offset, found.high_watermark, found.last_stable_offset)
     return fetched

@@ -10,15 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from barnabas.console.core.record import BatchFacts, ReadRecord, TransactionState
-from barnabas.records.batch_header import CODEC_MASK, CONTROL_BIT, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT, BatchHeader
+from barnabas.model.buffers import Buffer
+from barnabas.records.batch_header import CODEC_MASK, CONTROL_BIT, HEADER_BYTES, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT, BatchHeader
 from barnabas.records.batches import CorruptBatch, walk
-from barnabas.records.compression import Codec, DecompressionFailed
+from barnabas.records.compression import Codec, DecompressionFailed, decompress
 from barnabas.records.control_batch import ControlType, read_control_type
-from barnabas.records.record import MalformedRecord, Record, open_batch
+from barnabas.records.record import MalformedRecord, Record, read_records
 
+# Records of a partition that are opened at once, without a caller that needs fewer: they take some
+# ten megabytes, and a fraction of a second.
+OPENED_RECORDS_MAX: Final = 10_000
 # The largest batch that is opened. A compressed batch can hold a thousand times its own size.
 OPENED_BYTES_MAX: Final = 256 * 1024 * 1024
 
@@ -30,6 +35,19 @@ class AbortedTransaction:
 
 
 @dataclass(frozen=True, slots=True)
+class Opening:
+    """How much of a response is opened. A small response may hold millions of records."""
+
+    records_max: int = OPENED_RECORDS_MAX
+    """Of each partition; the next fetch goes on behind the last one."""
+    needle: bytes | None = None
+    """A batch without these bytes is passed over: no record of it has the key."""
+
+
+EVERYTHING: Final = Opening()
+
+
+@dataclass(frozen=True, slots=True)
 class OpenedBatches:
     records: list[ReadRecord]
     next_offset: int
@@ -37,35 +55,56 @@ class OpenedBatches:
     has_transactions: bool
     unreadable: list[str]
     """A sentence for each batch that cannot be opened; its offsets are skipped."""
+    passed: int = 0
+    """Records of batches that were passed over."""
+    read_bytes: int = 0
+    """How far the response was read."""
 
 
 def open_batches(
-    topic: str, partition: int, data: bytes, *, from_offset: int, stable_offset: int, aborted: Iterable[AbortedTransaction]
+    topic: str,
+    partition: int,
+    data: bytes,
+    *,
+    from_offset: int,
+    stable_offset: int,
+    aborted: Iterable[AbortedTransaction],
+    opening: Opening = EVERYTHING,
 ) -> OpenedBatches:
     waiting = sorted(aborted, key=lambda each: each.first_offset)
     aborting: set[int] = set()
     records: list[ReadRecord] = []
     unreadable: list[str] = []
-    next_offset, has_transactions = from_offset, False
+    next_offset, has_transactions, passed, read_bytes = from_offset, False, 0, 0
     try:
         for position, header in walk(data):
-            next_offset = max(next_offset, header.last_offset + 1)
+            if len(records) >= opening.records_max:
+                break
+            next_offset, read_bytes = max(next_offset, header.last_offset + 1), position + header.size_bytes
             is_transactional = bool(header.attributes & TRANSACTIONAL_BIT)
             has_transactions = has_transactions or is_transactional
             while waiting and waiting[0].first_offset <= header.last_offset:
                 aborting.add(waiting.pop(0).producer_id)
+            state = _state(header, aborting, stable_offset) if is_transactional else TransactionState.NONE
+            is_control = bool(header.attributes & CONTROL_BIT)
             try:
-                opened = list(open_batch(data[position : position + header.size_bytes], OPENED_BYTES_MAX))
+                body = decompress(header.codec, data[position + HEADER_BYTES : position + header.size_bytes], OPENED_BYTES_MAX)
+                if opening.needle is not None and not is_control and opening.needle not in bytes(body):
+                    passed += header.record_count
+                    continue
+                room = opening.records_max - len(records)
+                opened = list(islice(_records(topic, partition, header, body, state, from_offset), room + 1))
             except (MalformedRecord, DecompressionFailed) as error:
                 unreadable.append(f"The batch at offset {header.base_offset} of partition {partition} cannot be opened: {error}.")
                 continue
-            state = _state(header, aborting, stable_offset) if is_transactional else TransactionState.NONE
-            records += _records(topic, partition, header, opened, state, from_offset)
-            if header.attributes & CONTROL_BIT and opened and _kind(opened[0]) == "abort":
+            if len(opened) > room:
+                next_offset = opened.pop().offset
+            records += opened
+            if is_control and opened and opened[0].control == "abort":
                 aborting.discard(header.producer_id)
     except CorruptBatch as error:
         unreadable.append(f"Partition {partition} cannot be read from offset {next_offset} on: {error}.")
-    return OpenedBatches(records, next_offset, has_transactions, unreadable)
+    return OpenedBatches(records, next_offset, has_transactions, unreadable, passed, read_bytes)
 
 
 def _state(header: BatchHeader, aborting: set[int], stable_offset: int) -> TransactionState:
@@ -75,7 +114,7 @@ def _state(header: BatchHeader, aborting: set[int], stable_offset: int) -> Trans
 
 
 def _records(
-    topic: str, partition: int, header: BatchHeader, opened: list[Record], state: TransactionState, from_offset: int
+    topic: str, partition: int, header: BatchHeader, body: Buffer, state: TransactionState, from_offset: int
 ) -> Iterator[ReadRecord]:
     facts = BatchFacts(
         header.base_offset,
@@ -89,7 +128,7 @@ def _records(
         header.base_sequence if header.base_sequence >= 0 else None,
     )
     is_control = bool(header.attributes & CONTROL_BIT)
-    for each in opened:
+    for each in read_records(header, body, from_offset):
         if each.offset >= from_offset:
             control = _kind(each) if is_control else None
             yield ReadRecord(topic, partition, each.offset, each.timestamp, each.key, each.value, each.headers, state, control, facts)

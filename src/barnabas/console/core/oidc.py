@@ -16,6 +16,8 @@ from barnabas.console.settings import OidcSettings
 
 # Clocks of two machines differ by less.
 LEEWAY_SECONDS: Final = 60
+# Longer than a request of the console takes, and much shorter than tokens live.
+REFRESH_BEFORE_SECONDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +67,49 @@ def token_body(settings: OidcSettings, code: str, verifier: str) -> bytes:
     ).encode()
 
 
+def refresh_body(settings: OidcSettings, refresh_token: str) -> bytes:
+    return urlencode({"grant_type": "refresh_token", "refresh_token": refresh_token, "client_id": settings.client_id}).encode()
+
+
 def client_authorization(settings: OidcSettings) -> dict[str, str]:
     pair = f"{settings.client_id}:{settings.client_secret}".encode()
     return {"Authorization": f"Basic {base64.b64encode(pair).decode()}", "Content-Type": "application/x-www-form-urlencoded"}
 
 
-def read_tokens(document: bytes) -> tuple[str, str]:
-    """The access token and the ID token."""
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    access: str
+    identity: str | None
+    refresh: str | None
+    expires_seconds: float | None
+    """From now on, if the provider tells it."""
+
+
+def read_tokens(document: bytes) -> Tokens:
+    """The answer of the token endpoint, to a code or to a refresh token."""
     found = _object(document)
-    access, identity = found.get("access_token"), found.get("id_token")
-    if not isinstance(access, str) or not isinstance(identity, str):
+    access, lifetime = found.get("access_token"), found.get("expires_in")
+    if not isinstance(access, str):
         raise ClusterRefused("The identity provider answers without tokens.")
-    return access, identity
+    identity, refresh = (found.get(name) if isinstance(found.get(name), str) else None for name in ("id_token", "refresh_token"))
+    return Tokens(access, identity, refresh, float(lifetime) if isinstance(lifetime, int | float) else None)
 
 
-def check_claims(claims: Mapping[str, Any], settings: OidcSettings, nonce: str, now: float) -> str:
-    """The name of the person in an ID token whose signature is good."""
+def end_of(tokens: Tokens, now: float) -> float | None:
+    """When the access token ends: as it says itself, or as the provider said beside it."""
+    said = None if tokens.expires_seconds is None else now + tokens.expires_seconds
+    return expiry_of(tokens.access) or said
+
+
+def is_due(expires: float | None, now: float) -> bool:
+    """Whether a token is renewed now: before it ends, so that no request carries one that ends on
+    its way."""
+    return expires is not None and expires - REFRESH_BEFORE_SECONDS <= now
+
+
+def check_claims(claims: Mapping[str, Any], settings: OidcSettings, nonce: str | None, now: float) -> str:
+    """The name of the person in an ID token whose signature is good. An ID token of a refresh has
+    no nonce, so None checks none."""
     audience = claims.get("aud")
     audiences = audience if isinstance(audience, list) else [audience]
     expires = claims.get("exp")
@@ -90,7 +119,7 @@ def check_claims(claims: Mapping[str, Any], settings: OidcSettings, nonce: str, 
         raise Forbidden("The ID token is for another client.")
     if not isinstance(expires, int | float) or expires + LEEWAY_SECONDS < now:
         raise Forbidden("The ID token has expired.")
-    if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+    if nonce is not None and not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
         raise Forbidden("The ID token is of another login.")
     name = claims.get(settings.principal_claim)
     if not isinstance(name, str) or not name:

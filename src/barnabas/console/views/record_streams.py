@@ -30,6 +30,8 @@ STREAMS_MAX: Final = 12
 MATCHES_MAX: Final = 1_000
 # A page becomes slow with more rows in a second; the tail says how many it left out.
 TAIL_RECORDS_PER_SECOND_MAX: Final = 50
+# A tail that falls behind further leaves records out, because it shows what happens now.
+TAIL_BEHIND_MAX: Final = 10_000
 TAIL_SECONDS_MAX: Final = 3600.0
 _TAIL_WAIT_MS: Final = 1_000
 _TAIL_BYTES: Final = 256 * 1024
@@ -86,14 +88,18 @@ async def _tail(call: Call, selection: Selection) -> AsyncIterator[bytes]:
         began = time.monotonic()
         fetched = await fetch(client, found, positions, partition_bytes_max=_TAIL_BYTES, wait_ms=_TAIL_WAIT_MS)
         records: list[ReadRecord] = []
+        skipped = 0
         for partition, part in fetched.items():
             if part.error is not None:
                 yield _event("problem", {"sentence": part.error})
-            positions[partition] = max(positions[partition], part.opened.next_offset)
+            behind = part.end_offset - TAIL_BEHIND_MAX
+            skipped += max(0, behind - part.opened.next_offset)
+            positions[partition] = max(positions[partition], part.opened.next_offset, behind)
             records += [each for each in part.opened.records if _is_wanted(call, each, selection)]
         records.sort(key=lambda each: (each.timestamp, each.partition, each.offset))
-        skipped = max(0, len(records) - TAIL_RECORDS_PER_SECOND_MAX)
-        for each in records[skipped:]:
+        unshown = max(0, len(records) - TAIL_RECORDS_PER_SECOND_MAX)
+        skipped += unshown
+        for each in records[unshown:]:
             yield await _record_event(call, selection, each)
         yield _event("progress", {"skipped": skipped})
         if records:
@@ -145,6 +151,7 @@ def _parts(call: Call, selection: Selection) -> Any:
         decoder=selection.decoder,
         with_control=call.flag("control"),
         partition_bytes_max=SEARCH_BYTES,
+        needle=selection.needle,
     )
 
 

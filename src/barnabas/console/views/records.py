@@ -19,6 +19,7 @@ from barnabas.console.access.shown_records import FilteredRecord, ShownRecord, s
 from barnabas.console.core.copy_as import Snippet, snippets
 from barnabas.console.core.decoding.decoder_choice import CHOICES, DecoderChoice, chosen, decoders_of
 from barnabas.console.core.decoding.detection import SHOWN_CHARACTERS_MAX
+from barnabas.console.core.fetched_batches import Opening
 from barnabas.console.core.positions import chosen_partitions, positions_text, read_positions, within
 from barnabas.console.core.record import ReadRecord
 from barnabas.console.core.record_request import read_bytes
@@ -93,6 +94,8 @@ class Selection:
     """Of the chosen partitions."""
     starts: dict[int, int]
     condition: Condition | None
+    needle: bytes | None
+    """The key that all records have; a batch without these bytes has none of them."""
     decoder: RecordDecoder
 
 
@@ -140,7 +143,7 @@ async def selected(call: Call, client: ClusterClient) -> Selection:
     if not known and partitions:
         raise NotFound(f"No leader of the topic {found.name} answers about these partitions.")
     starts = await _starts(call, client, found, known)
-    return Selection(found, known, starts, condition, decoder_of(call))
+    return Selection(found, known, starts, condition, _key_bytes(call), decoder_of(call))
 
 
 async def _starts(call: Call, client: ClusterClient, found: Topic, known: Mapping[int, Bounds]) -> dict[int, int]:
@@ -163,8 +166,7 @@ async def _starts(call: Call, client: ClusterClient, found: Topic, known: Mappin
 
 
 def condition_of(call: Call) -> Condition | None:
-    key, text = call.text("key"), call.text("filter")
-    wanted_key = read_bytes(key, call.text("key_format"), "key") if key else None
+    text, wanted_key = call.text("filter"), _key_bytes(call)
     try:
         filtering = parse_filter(text) if text.strip() else None
     except FilterRefused as refused:
@@ -176,6 +178,11 @@ def condition_of(call: Call) -> Condition | None:
         return (wanted_key is None or record.key_bytes == wanted_key) and (filtering is None or filtering(record))
 
     return matches
+
+
+def _key_bytes(call: Call) -> bytes | None:
+    key = call.text("key")
+    return read_bytes(key, call.text("key_format"), "key") if key else None
 
 
 def read_time(text: str) -> int:
@@ -209,6 +216,7 @@ async def _forward(call: Call, client: ClusterClient, selection: Selection) -> R
         condition=selection.condition,
         decoder=selection.decoder,
         with_control=call.flag("control"),
+        needle=selection.needle,
     )
 
 
@@ -272,7 +280,7 @@ async def read_one(call: Call) -> tuple[ReadRecord, int, int]:
     deadline = time.monotonic() + 10
     position = offset
     while True:
-        answer = (await fetch(client, found, {partition: position}, partition_bytes_max=_ONE_RECORD_BYTES))[partition]
+        answer = (await fetch(client, found, {partition: position}, partition_bytes_max=_ONE_RECORD_BYTES, opening=Opening(1)))[partition]
         if answer.error is not None:
             raise NotFound(f"There is no record {found.name}/{partition}/{offset}: {answer.error}")
         record = next((each for each in answer.opened.records if each.offset >= offset), None)

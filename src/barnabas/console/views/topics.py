@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from barnabas.console.access import topic_changes
 from barnabas.console.access.catalog import all_topics, topic
@@ -19,6 +20,19 @@ from barnabas.console.limits import LISTED_PARTITIONS_MAX, PAGE_SIZE, PAGE_SIZE_
 from barnabas.console.web.call import Call
 from barnabas.console.web.operation import Changed, change, view
 from barnabas.console.web.parameters import Parameter
+
+# Orders of the list: by what the catalogue of topics knows, and by what brokers must be asked for.
+_LISTED: Final[dict[str, Callable[[Topic], Any]]] = {
+    "name": lambda each: each.name,
+    "partitions": lambda each: len(each.partitions),
+    "replicas": lambda each: each.replication_factor,
+}
+_MEASURED: Final[dict[str, Callable[[TopicRow], Any]]] = {
+    "records": lambda each: -1 if each.records_max is None else each.records_max,
+    "bytes": lambda each: -1 if each.size_bytes is None else each.size_bytes,
+    "state": lambda each: (each.offline, each.under_replicated),
+}
+_ORDERS: Final = tuple(f"{sign}{each}" for each in (*_LISTED, *_MEASURED) for sign in ("", "-"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +67,17 @@ async def list_topics(call: Call) -> TopicList:
     search, internal, sort = call.text("search"), call.flag("internal"), call.text("sort")
     topics = (await all_topics(client)).values()
     found = matching((each for each in topics if internal or not each.is_internal), search, lambda each: each.name)
-    match sort.removeprefix("-"):
-        case "partitions":
-            found = ordered(found, lambda each: len(each.partitions), descending=sort.startswith("-"))
-        case _ if sort == "-name":
-            found = found[::-1]
-    page = page_of(found, call.number("page"), call.number("size"))
+    column, descending = sort.removeprefix("-"), sort.startswith("-")
+    number, size = call.number("page"), call.number("size")
+    if column in _MEASURED:
+        # Sizes and offsets of all topics are needed to order them, and not only those of a page.
+        if sum(len(each.partitions) for each in found) > LISTED_PARTITIONS_MAX:
+            raise BadValue(f"Topics with more than {LISTED_PARTITIONS_MAX} partitions cannot be ordered by {column}: search first.", "sort")
+        measured = ordered(await _rows(client, found), _MEASURED[column], descending=descending)
+        return TopicList(search, internal, sort, page_of(measured, number, size))
+    if column in _LISTED:
+        found = ordered(found, _LISTED[column], descending=descending)
+    page = page_of(found, number, size)
     rows = await _rows(client, page.items)
     return TopicList(search, internal, sort, Page(rows, page.number, page.pages, page.size, page.total))
 
@@ -189,7 +208,7 @@ OPERATIONS: Final = (
         parameters=(
             SEARCH,
             Parameter("internal", "Whether internal topics are listed.", bool, False),
-            Parameter("sort", "The order; a minus reverses it.", default="name", choices=("name", "-name", "partitions", "-partitions")),
+            Parameter("sort", "The order; a minus reverses it.", default="name", choices=_ORDERS),
             PAGE,
             SIZE,
         ),

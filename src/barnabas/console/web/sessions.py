@@ -7,6 +7,7 @@ a new one when there are too many.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ class Identity:
     """For OAUTHBEARER."""
     expires: float | None = None
     """The end of the token, in seconds since 1970."""
+    refresh_token: str | None = field(default=None, repr=False)
+    """Gets a new token from the identity provider; each may be good for one use only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,9 @@ class Session:
     identity: Identity | None = None
     pending: PendingLogin | None = None
     notices: list[str] = field(default_factory=list)
+    refreshing: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    """Held while the token of the identity is renewed: pages of one session load at once, and a
+    refresh token may be good for one use only."""
 
     def notice(self, sentence: str) -> None:
         del self.notices[: max(0, len(self.notices) + 1 - NOTICES_MAX)]

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 from xxhash import xxh3_64_intdigest
 
 from barnabas.metadata.topics import TopicImage, TopicsImage
+from barnabas.model.ids import Uuid
 
 _MAGIC = b"\x00"
 _ID: Final = struct.Struct(">QQ")
@@ -27,6 +29,8 @@ _HALVES: Final = struct.Struct("<QQ")
 _INT: Final = struct.Struct("<i")
 _HASH: Final = struct.Struct("<Q")
 _SIGN: Final = 1 << 63
+# Each takes about 300 bytes; one more costs a hash over the numbers of its partitions.
+_TOPICS_REMEMBERED_MAX: Final = 1024
 
 Racks = Mapping[int, str]
 """The rack of each broker that has one."""
@@ -45,6 +49,8 @@ def metadata_hash(names: Iterable[str], topics: TopicsImage, racks: Racks = NO_R
 
 
 def _topic_hash(topic: TopicImage, racks: Racks) -> int:
+    if not racks:
+        return _hash_without_racks(topic.topic_id, topic.name, len(topic.partitions))
     parts = [_MAGIC, _HALVES.pack(*_ID.unpack(topic.topic_id)), _text(topic.name), _INT.pack(len(topic.partitions))]
     for number, partition in sorted(topic.partitions.items()):
         parts.append(_INT.pack(number))
@@ -52,6 +58,13 @@ def _topic_hash(topic: TopicImage, racks: Racks) -> int:
             text = _text(rack)
             parts += [text[-_INT.size :], text]
     return xxh3_64_intdigest(b"".join(parts))
+
+
+@lru_cache(maxsize=_TOPICS_REMEMBERED_MAX)
+def _hash_without_racks(topic_id: Uuid, name: str, partitions: int) -> int:
+    """Every change of a group asks for it, and a topic seldom changes."""
+    head = _MAGIC + _HALVES.pack(*_ID.unpack(topic_id)) + _text(name) + _INT.pack(partitions)
+    return xxh3_64_intdigest(head + struct.pack(f"<{partitions}i", *range(partitions)))
 
 
 def _text(text: str) -> bytes:

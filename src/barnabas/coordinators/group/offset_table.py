@@ -5,6 +5,7 @@ transactions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from sys import intern
 from types import MappingProxyType
 
 from barnabas.coordinators.group.committed_offset import CommittedOffset, committed_from
@@ -37,7 +38,8 @@ class OffsetTable:
         key = record.key
         if not isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey):
             return
-        partition = TopicPartition(key.topic, key.partition)
+        # A load decodes the name of a topic with each of its offsets; one copy of it is kept.
+        partition = TopicPartition(intern(key.topic), key.partition)
         if record.value is None:
             self._forget(key.group, partition)
             return

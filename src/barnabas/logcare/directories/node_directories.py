@@ -135,5 +135,5 @@ class NodeDirectories:
 
 
 def log_directory_paths(settings: BrokerSettings) -> list[str]:
-    paths = settings.strings("log.dirs") or (settings.text("log.dir"),)
+    paths = settings.strings("log.dirs") or settings.strings("log.dir")
     return [os.path.abspath(path) for path in paths]

@@ -31,7 +31,7 @@ from confluent_kafka import KafkaError, KafkaException
 from barnabas.pipelines.errors import RunFailed
 from barnabas.pipelines.exactly_once.markers import MARKER_TOPIC, Marker, Markers
 from barnabas.pipelines.exactly_once.records import produce_all
-from barnabas.pipelines.transactional_producer import open_producer
+from barnabas.pipelines.transactional_producer import flush, open_producer
 
 # Producers (and groups) that a worker process keeps open: several queries with a few writers each.
 # The least recently used one is closed.
@@ -48,6 +48,8 @@ NEWER_ATTEMPT_SECONDS_MAX = 30.0
 _NEWER_ATTEMPT_POLL_SECONDS = 0.2
 # A task shares its worker with many others: it waits for the broker when this much is buffered.
 _BUFFERED_KBYTES_MAX = 65_536
+# Topics whose new leaders are asked for; librdkafka asks for those of the others, a little later.
+_ASKED_TOPICS_MAX = 4
 
 PRODUCER_DEFAULTS: Mapping[str, Any] = {
     # Java's partitioner, so that topics written by Spark, by Java and by us can be joined partition
@@ -148,6 +150,7 @@ def _write(part: Part, producer: Any, markers: Markers, first: pa.RecordBatch, c
         rows = produce_all(producer, first)
         for chunk in chunks:
             rows += produce_all(producer, chunk)
+        flush(producer, first.column("topic").unique().to_pylist()[:_ASKED_TOPICS_MAX])
         _commit(producer)
     except KafkaException as failed:
         _abandon(producer)

@@ -29,11 +29,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from barnabas.model.buffers import Buffer
 from barnabas.records.batch_header import DELETE_HORIZON_BIT, NO_TIMESTAMP, BatchHeader
 from barnabas.records.record_scan import body_of, scan_records
 from barnabas.storage.compaction.batch_rewrite import Batch, emptied, reduced, with_delete_horizon
 from barnabas.storage.compaction.cleaning_job import CleaningJob
-from barnabas.storage.compaction.key_map import KeyMap, map_keys
+from barnabas.storage.compaction.key_map import KeyMap
 from barnabas.storage.compaction.transactions import CleanedTransactions
 from barnabas.storage.transaction_index import AbortedTransaction
 
@@ -115,35 +116,21 @@ class BatchFilter:
         if header.record_count == header.last_offset_delta + 1:
             # The batch was never compacted, so its records count up from the base offset: the map
             # accepts no other batch.
-            return reduced(header, body, [offset - base_offset for offset in survivors])
+            return reduced(header, body, survivors)
         staying = set(survivors)
         deltas = scan_records(header, body).deltas
-        return reduced(header, body, [index for index, delta in enumerate(deltas) if base_offset + delta in staying])
+        return reduced(header, body, [index for index, delta in enumerate(deltas) if delta in staying])
 
     def _data_by_key(self, batch: Batch) -> Batch | None:
-        header, latest = batch.header, self._map.latest
-        body = _body(batch)
-        keys, deltas, tombstones, keyless = scan_records(header, body)
-        keys = map_keys(keys)
-        if not tombstones and not keyless and header.last_offset < self._map.start_offset and latest.keys().isdisjoint(keys):
-            return batch
+        header, body = batch.header, _body(batch)
         has_horizon = bool(header.attributes & DELETE_HORIZON_BIT)
-        goes = set(keyless)
-        if has_horizon and header.base_timestamp <= self._now_ms:
-            goes.update(tombstones)
-        base_offset, superseded = header.base_offset, self._map.is_superseded
-        unmapped = self._map.end_offset - base_offset
-        kept = [
-            index
-            for index, (key, delta) in enumerate(zip(keys, deltas, strict=True))
-            if delta >= unmapped or (index not in goes and not superseded(key, base_offset + delta))
-        ]
+        kept, has_tombstone = self._map.staying(header, body, without_tombstones=has_horizon and header.base_timestamp <= self._now_ms)
         if not kept:
             return None
-        if tombstones and not has_horizon and not set(tombstones).isdisjoint(kept):
+        if has_tombstone and not has_horizon:
             return with_delete_horizon(header, body, kept, self._horizon_ms)
         return batch if len(kept) == header.record_count else reduced(header, body, kept)
 
 
-def _body(batch: Batch) -> bytes:
+def _body(batch: Batch) -> Buffer:
     return body_of(batch.data, batch.header)

@@ -22,7 +22,7 @@ from barnabas.records.batch_header import (
     write_header,
 )
 from barnabas.records.compression import Codec, compress
-from barnabas.records.record_scan import rebase_record, record_bounds, timestamp_delta_max
+from barnabas.records.record_scan import cut_records, rebase_record, record_bounds
 
 _KINDS_OF_BATCH = LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT
 
@@ -41,27 +41,17 @@ def emptied(header: BatchHeader) -> Batch:
     )
 
 
-def reduced(header: BatchHeader, body: bytes, kept: list[int]) -> Batch:
+def reduced(header: BatchHeader, body: Buffer, kept: list[int]) -> Batch:
     """Only the records at these indexes, byte for byte; at least one. ``body`` is not compressed;
     the result has the codec of the original.
     """
-    bounds = record_bounds(body, header.record_count)
-    pieces = []
-    first = following = kept[0]
-    for index in kept:
-        if index != following:
-            pieces.append(body[bounds[first] : bounds[following]])
-            first = index
-        following = index + 1
-    pieces.append(body[bounds[first] : bounds[following]])
-    max_timestamp = header.max_timestamp
-    if not header.attributes & LOG_APPEND_TIME_BIT:
-        known_max = max_timestamp - header.base_timestamp
-        max_timestamp = header.base_timestamp + timestamp_delta_max(body, [bounds[index] for index in kept], known_max=known_max)
-    return _assembled(header._replace(record_count=len(kept)), b"".join(pieces), max_timestamp)
+    known_max = None if header.attributes & LOG_APPEND_TIME_BIT else header.max_timestamp - header.base_timestamp
+    records, largest = cut_records(body, header.record_count, kept, known_max)
+    max_timestamp = header.max_timestamp if largest is None else header.base_timestamp + largest
+    return _assembled(header._replace(record_count=len(kept)), records, max_timestamp)
 
 
-def with_delete_horizon(header: BatchHeader, body: bytes, kept: list[int], horizon_ms: int) -> Batch:
+def with_delete_horizon(header: BatchHeader, body: Buffer, kept: list[int], horizon_ms: int) -> Batch:
     """Like :func:`reduced`, with a delete horizon: from ``horizon_ms`` on, tombstones and markers
     may be removed too.
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from barnabas.env.disk import Disk
 from barnabas.records.batch_header import BatchHeader
-from barnabas.records.record_scan import body_of, scan_records
+from barnabas.records.record_scan import body_of
 from barnabas.storage.compaction.batch_filter import BatchFilter, Filtered
 from barnabas.storage.compaction.batch_rewrite import Batch
 from barnabas.storage.compaction.cleaned_files import CleanedFiles
@@ -27,6 +27,7 @@ from barnabas.storage.compaction.cleaning_job import (
     Uncleanable,
 )
 from barnabas.storage.compaction.key_map import KeyMap
+from barnabas.storage.compaction.new_key_map import new_key_map
 from barnabas.storage.compaction.source_batches import SourceBatches
 from barnabas.storage.compaction.transactions import CleanedTransactions
 
@@ -75,7 +76,7 @@ class _Cleaning:
 
     def _build_map(self) -> KeyMap:
         """Up to the end of the cleanable part, or to the first batch that does not fit."""
-        key_map = KeyMap(self._job.first_dirty_offset, size_bytes_max=self._job.map_bytes_max)
+        key_map = new_key_map(self._job.first_dirty_offset, size_bytes_max=self._job.map_bytes_max)
         end_offset = self._job.end_offset
         for batch in self._committed():
             if not self._add(key_map, batch):
@@ -103,18 +104,12 @@ class _Cleaning:
                     yield batch
 
     def _add(self, key_map: KeyMap, batch: Batch) -> bool:
-        header, base_offset = batch.header, batch.header.base_offset
         try:
-            keys, deltas, tombstones, keyless = scan_records(header, body_of(batch.data, header))
+            keyless = key_map.add(batch.header, body_of(batch.data, batch.header))
         except ValueError as error:
-            raise self._unreadable(header, error) from error
-        if keyless or base_offset < key_map.start_offset:
-            skipped, first = set(keyless), key_map.start_offset - base_offset
-            kept = [index for index, delta in enumerate(deltas) if delta >= first and index not in skipped]
-            keys, deltas = [keys[index] for index in kept], [deltas[index] for index in kept]
-            tombstones = [place for place, index in enumerate(kept) if index in set(tombstones)]
-            self._stats.keyless_records += len(keyless)
-        return key_map.add(keys, [base_offset + delta for delta in deltas], tombstones)
+            raise self._unreadable(batch.header, error) from error
+        self._stats.keyless_records += keyless or 0
+        return keyless is not None
 
     # -- the groups
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from barnabas.model.compiled import is_compiled
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import BatchHeader, TimestampType, read_header
 from barnabas.records.compression import Codec
@@ -20,6 +21,11 @@ from tests.unit.storage.logs import NOW_MS, all_batches, append, new_disk, open_
 DAY_MS = 86_400_000
 SETTINGS = LogSettings(segment_bytes=600, index_interval_bytes=150)
 Row = tuple[bytes | None, bytes | None]
+
+
+def map_bytes_for(keys: int) -> int:
+    """The memory of a key map for about this many keys."""
+    return keys * (24 if is_compiled() else 150)
 
 
 def rows(

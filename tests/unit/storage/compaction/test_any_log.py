@@ -14,8 +14,11 @@ from barnabas.records.control_batch import ControlType
 from barnabas.records.record import open_batch
 from barnabas.storage.log import Log
 from barnabas.storage.log_settings import LogSettings
-from tests.unit.storage.compaction.tables import DAY_MS, aborted_offsets, clean_all, committed, new_table, rows, table
+from tests.unit.both_scanners import BOTH_SCANNERS
+from tests.unit.storage.compaction.tables import DAY_MS, aborted_offsets, clean_all, committed, map_bytes_for, new_table, rows, table
 from tests.unit.storage.logs import NOW_MS, all_batches, append, marker, open_partition
+
+pytestmark = BOTH_SCANNERS
 
 KEYS = st.sampled_from([b"a", b"b", b"c", b"d", b"e", b"", b"long" * 40])
 ROW = st.tuples(st.one_of(KEYS, KEYS, KEYS, st.none()), st.one_of(st.binary(max_size=40), st.none()))
@@ -98,11 +101,11 @@ def keyed(log: Log) -> dict[int, tuple[bytes | None, bytes | None, int]]:
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
     steps=st.lists(STEP, min_size=1, max_size=25),
-    map_bytes_max=st.sampled_from([1, 700, 1500, 1 << 20]),
+    keys_max=st.sampled_from([0, 3, 5, 9, 1 << 12]),
     group_bytes_max=st.sampled_from([0, 900, 2500, 1 << 20]),
 )
-def test_a_cleaned_log_is_the_same_table(steps: list[Write | ControlType | str], map_bytes_max: int, group_bytes_max: int) -> None:
-    log = written(steps)
+def test_a_cleaned_log_is_the_same_table(steps: list[Write | ControlType | str], keys_max: int, group_bytes_max: int) -> None:
+    log, map_bytes_max = written(steps), map_bytes_for(keys_max)
     before, ends = keyed(log), {segment.next_offset for segment in log.segments}
     latest = {key: offset for offset, (key, _, _) in before.items()}
     assert not aborted_offsets(log) & set(before)

@@ -7,6 +7,7 @@ import pytest
 from barnabas.records.batch_header import DELETE_HORIZON_BIT, TimestampType, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.record import open_batch
+from tests.unit.both_scanners import BOTH_SCANNERS
 from tests.unit.storage.compaction.tables import (
     DAY_MS,
     clean_all,
@@ -21,6 +22,8 @@ from tests.unit.storage.compaction.tables import (
     table,
 )
 from tests.unit.storage.logs import NOW_MS, all_batches, append, files
+
+pytestmark = BOTH_SCANNERS
 
 
 def test_the_last_record_of_every_key_keeps_its_offset() -> None:

@@ -6,6 +6,7 @@ from barnabas.records.batch_header import DELETE_HORIZON_BIT, read_header
 from barnabas.records.control_batch import ControlType, build_control_batch
 from barnabas.records.record import open_batch
 from barnabas.storage.log import Log
+from tests.unit.both_scanners import BOTH_SCANNERS
 from tests.unit.storage.compaction.tables import (
     DAY_MS,
     clean_all,
@@ -20,6 +21,8 @@ from tests.unit.storage.compaction.tables import (
     table,
 )
 from tests.unit.storage.logs import NOW_MS, all_batches, append, marker, open_partition
+
+pytestmark = BOTH_SCANNERS
 
 
 def transaction(log: Log, producer_id: int, sequence: int, *pairs: tuple[bytes, bytes | None], end: ControlType) -> None:

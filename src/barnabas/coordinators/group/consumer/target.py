@@ -26,14 +26,20 @@ def chosen_assignor(members: Iterable[ConsumerMember], configured: Sequence[str]
 def compute_target(change: GroupChange, topics: TopicsImage, configured: Sequence[str]) -> dict[str, frozenset[IdPartition]]:
     counts: dict[Uuid, int] = {}
     subscribers = []
+    # Most members of a group subscribe to the same topics.
+    ids_of: dict[frozenset[str], frozenset[Uuid]] = {}
     for member in change.members.values():
-        known = [topics.by_name[name] for name in change.topics_of(member.subscription) if name in topics.by_name]
-        counts.update((topic.topic_id, len(topic.partitions)) for topic in known)
+        names = frozenset(change.topics_of(member.subscription))
+        topic_ids = ids_of.get(names)
+        if topic_ids is None:
+            known = [topics.by_name[name] for name in names if name in topics.by_name]
+            counts.update((topic.topic_id, len(topic.partitions)) for topic in known)
+            topic_ids = ids_of[names] = frozenset(topic.topic_id for topic in known)
         subscribers.append(
             Subscriber(
                 member_id=member.member_id,
                 instance_id=member.instance_id,
-                topic_ids=frozenset(topic.topic_id for topic in known),
+                topic_ids=topic_ids,
                 held=change.targets.get(member.member_id, frozenset()),
             )
         )

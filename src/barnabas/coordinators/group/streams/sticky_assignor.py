@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from barnabas.coordinators.group.streams.process_load import ProcessLoad
@@ -61,16 +61,17 @@ class _Quota:
 
     tasks: int
     members: int
+    share: int = field(init=False)
 
-    @property
-    def share(self) -> int:
-        return -(-self.tasks // self.members) if self.members else 0
+    def __post_init__(self) -> None:
+        self.share = -(-self.tasks // self.members) if self.members else 0
 
     def took(self, count: int) -> None:
         """A member has ``count`` tasks now."""
         if count == self.share:
             self.members -= 1
             self.tasks -= count
+            self.__post_init__()
 
 
 class _Assignment:
@@ -81,7 +82,10 @@ class _Assignment:
         self._previous_active: dict[TaskId, list[TaskMember]] = {}
         self._previous_standby: dict[TaskId, list[TaskMember]] = {}
         for each in row:
-            self.processes.setdefault(each.process_id, ProcessLoad(each.process_id)).add_member(each.member_id)
+            process = self.processes.get(each.process_id)
+            if process is None:
+                process = self.processes[each.process_id] = ProcessLoad(each.process_id)
+            process.add_member(each.member_id)
             for task in each.previous.active:
                 self._previous_active.setdefault(task, []).append(each)
             for task in each.previous.standby:
@@ -96,7 +100,8 @@ class _Assignment:
     def place_active(self) -> None:
         tasks = sorted(((group.subtopology_id, number) for group in self._groups for number in range(group.task_count)), key=_by_partition)
         for previous in (self._previous_active, self._previous_standby):
-            tasks = [task for task in tasks if not self._keep_active(task, previous.get(task, ()))]
+            if previous:
+                tasks = [task for task in tasks if not self._keep_active(task, previous.get(task, ()))]
         queue = [(process.load, process.process_id) for process in self.processes.values()]
         heapq.heapify(queue)
         for task in sorted(tasks):
@@ -104,7 +109,7 @@ class _Assignment:
             self._count_active(process.place_active(process.lightest_member(), task))
             heapq.heapreplace(queue, (process.load, process.process_id))
 
-    def _keep_active(self, task: TaskId, candidates: Iterable[TaskMember]) -> bool:
+    def _keep_active(self, task: TaskId, candidates: Sequence[TaskMember]) -> bool:
         member = self._lightest(candidates, task, self._active_quota)
         if member is None:
             return False
@@ -153,15 +158,15 @@ class _Assignment:
         for each in visited:
             heapq.heappush(queue, each)
 
-    def _lightest(self, candidates: Iterable[TaskMember], task: TaskId, quota: _Quota) -> TaskMember | None:
+    def _lightest(self, candidates: Sequence[TaskMember], task: TaskId, quota: _Quota) -> TaskMember | None:
         """Of the candidates that may take the task, the one whose process has the lowest load."""
-        share = quota.share
-        free = [
-            each
-            for each in candidates
-            if task not in self.processes[each.process_id].tasks and self.processes[each.process_id].counts[each.member_id] < share
-        ]
-        return min(free, key=self._load_of, default=None)
+        free = [each for each in candidates if self._may_take(each, task, quota.share)]
+        # A task seldom has two previous owners.
+        return free[0] if len(free) == 1 else min(free, key=self._load_of, default=None)
+
+    def _may_take(self, member: TaskMember, task: TaskId, share: int) -> bool:
+        process = self.processes[member.process_id]
+        return process.counts[member.member_id] < share and task not in process.tasks
 
     def _load_of(self, member: TaskMember) -> tuple[float, int]:
         process = self.processes[member.process_id]

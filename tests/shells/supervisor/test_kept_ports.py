@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from barnabas.devcluster.kept_ports import KeptPorts
+from barnabas.supervisor.kept_ports import KeptPorts
 
 HOST = "127.0.0.1"
 

@@ -1,5 +1,4 @@
-"""A node as a child process: ``barnabas server`` with a properties file, and no settings from the
-environment.
+"""A node as a child process: ``barnabas server`` with arguments of its parent.
 
 The state of the process arrives in a queue as events: :class:`NodeReady` at most once,
 :class:`NodeEnded` always. The child stops when its standard input ends, so that no node outlives a
@@ -8,54 +7,47 @@ parent that was killed.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Any
 
+from barnabas.node.service_notification import NOTIFY_SOCKET
+from barnabas.supervisor.node_events import NodeEnded, NodeReady
+from barnabas.supervisor.process_count import PROCESSES_VARIABLE
+
 _ERROR_PREFIX = "barnabas: "
-# The properties file is the child's only source of settings. A KAFKA_... variable of the parent's
-# environment would override the file, and may be there for another program.
-SERVER_WITHOUT_ENVIRONMENT = (sys.executable, "-m", "barnabas", "server", "--no-environment")
-
-
-@dataclass(frozen=True, slots=True)
-class NodeReady:
-    node_id: int
-    cluster_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class NodeEnded:
-    node_id: int
-    code: int
-    error: str | None  # the error sentence of a node that refused to start or to continue
-
-    @property
-    def how(self) -> str:
-        if self.error is not None:
-            return self.error
-        return f"killed by {signal.Signals(-self.code).name}." if self.code < 0 else f"it ended with code {self.code}."
+# A child must neither notify systemd in place of its parent, nor start processes of its own.
+_OF_THE_PARENT = (NOTIFY_SOCKET, PROCESSES_VARIABLE)
+SERVER = (sys.executable, "-m", "barnabas", "server")
 
 
 class ChildNode:
-    def __init__(self, node_id: int, properties: Path, events: SimpleQueue[Any], on_line: Callable[[str], None]) -> None:
-        """``on_line`` receives each line that the node logs, on a thread of its own."""
+    def __init__(
+        self,
+        node_id: int,
+        arguments: Sequence[str],
+        events: SimpleQueue[Any],
+        on_line: Callable[[str], None],
+    ) -> None:
+        """``arguments`` are those of ``barnabas server``. ``on_line`` receives each line that the
+        node logs, on a thread of its own. Raises ``OSError`` when the system has no room for a
+        process."""
         self.node_id = node_id
         self._events = events
         self._on_line = on_line
         self._error: str | None = None
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own module
-            [*SERVER_WITHOUT_ENVIRONMENT, "--log-level", "WARN", "--until-stdin-ends", "--config", str(properties)],
+            [*SERVER, "--until-stdin-ends", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env={name: value for name, value in os.environ.items() if name not in _OF_THE_PARENT},
             # Ctrl-C goes to the parent, which then stops the children. A second signal would make
             # them stop at once instead of cleanly.
             start_new_session=True,
@@ -98,7 +90,7 @@ class ChildNode:
         for line in self._process.stdout:
             if line.startswith("ready "):
                 fields = dict(word.split("=", 1) for word in line.split()[1:])
-                self._events.put(NodeReady(self.node_id, fields["cluster"]))
+                self._events.put(NodeReady(self.node_id, fields["cluster"], fields["bootstrap"]))
         code = self._process.wait()
         self._listening.join()
         self._process.stdin.close()
