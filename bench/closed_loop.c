@@ -1,8 +1,10 @@
 /* Closed-loop load: some connections, exactly one request in flight on each. A request produces one record batch; or, with --group, it
- * commits the offset of one partition for that group, as a consumer does that assigned its partitions by hand.
+ * commits the offset of one partition for that group, as a consumer does that assigned its partitions by hand; or, with --fetch, it
+ * fetches the one batch at an offset, and the next request fetches the next offset, from 0 to below the number given.
  *
  *   closed_loop --port 9092 --topic t [--partitions 1] [--connections 1] [--seconds 2] [--records 1] [--value-bytes 100] [--acks -1]
  *   closed_loop --port 9092 --topic t --group g [--partitions 1] [--connections 1] [--seconds 2]
+ *   closed_loop --port 9092 --topic t --fetch 1000 [--sessions 1] [--partitions 1] [--connections 1] [--seconds 2]
  *
  * Connection i is for partition i modulo --partitions, and the server at --port must be the group's coordinator. Prints one line of
  * JSON: requests and records per second, and the time from the first byte sent to the whole answer read as percentiles in
@@ -10,11 +12,11 @@
  *
  * It must cost as little as possible, since it shares the machine with the server it measures. So requests are encoded before the
  * clock starts: each connection has a few, different from each other, and sends them in turn; only the correlation id is
- * written anew. Every answer is checked (its correlation id, its error code), and any error ends the run: a server that refuses
+ * written anew, and in a fetch the offset and the epoch of its session. Every answer is checked (its correlation id, its error code), and any error ends the run: a server that refuses
  * quickly must not look fast.
  *
- * Produce version 9 and OffsetCommit version 8 are spoken: flexible like what clients send today, and known to every server since
- * Kafka 2.4. */
+ * Produce version 9, OffsetCommit version 8 and Fetch version 12 are spoken: flexible like what clients send today, and known to every
+ * server since Kafka 2.7. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -41,6 +43,8 @@ enum {
   PRIMING_SECONDS_MAX = 15,  /* a new topic has a leader within milliseconds; a server that is this late is broken */
   API_PRODUCE = 0,
   PRODUCE_VERSION = 9,
+  API_FETCH = 1,
+  FETCH_VERSION = 12,
   API_OFFSET_COMMIT = 8,
   OFFSET_COMMIT_VERSION = 8,
   CORRELATION_POSITION = 8,  /* after length, api key and version */
@@ -48,8 +52,10 @@ enum {
 
 struct options {
   int port, partitions, connections, records, value_bytes, acks;
+  int fetched_offsets;       /* 0: do not fetch */
+  bool sessions;             /* fetch in a session (KIP-227), as the Java client does; librdkafka does without */
   double seconds;
-  const char *topic, *group; /* no group: produce */
+  const char *topic, *group; /* no group and no fetched offsets: produce */
 };
 
 static void die(const char *format, ...) {
@@ -199,21 +205,56 @@ static void put_offset_commit(struct bytes *request, const struct options *optio
   put_compact_string(request, "");                      /* metadata */
 }
 
-/* -- a request of either kind ----------------------------------------------------------------------------------------------------- */
+/* -- a fetch ---------------------------------------------------------------------------------------------------------------------- */
+
+enum {
+  FETCH_SESSION_POSITION = 43,   /* after the header with its client id, and five numbers; the epoch follows the session's id */
+  FETCH_OFFSET_FROM_END = 29,    /* offset, epoch, log start, size; then five empty fields */
+};
+
+static void put_fetch(struct bytes *request, const struct options *options, int partition) {
+  put_int(request, -1, 4);                              /* no replica: a consumer */
+  put_int(request, 500, 4);                             /* the longest wait: not needed, there is data */
+  put_int(request, 1, 4);                               /* bytes, at least */
+  put_int(request, 1 << 20, 4);                         /* bytes, at most */
+  put_int(request, 0, 1);                               /* also uncommitted records */
+  put_int(request, 0, 4);                               /* session and epoch: known when the first answer is here */
+  put_int(request, options->sessions ? 0 : -1, 4);
+  put_uvarint(request, 1 + 1);                          /* one topic */
+  put_compact_string(request, options->topic);
+  put_uvarint(request, 1 + 1);                          /* one partition */
+  put_int(request, partition, 4);
+  put_int(request, -1, 4);                              /* leader epoch: not known */
+  put_int(request, 0, 8);                               /* offset, written before each sending */
+  put_int(request, -1, 4);                              /* last fetched epoch */
+  put_int(request, -1, 8);                              /* log start offset: a follower's */
+  put_int(request, 1, 4);                               /* bytes of this partition: one batch, of any size */
+  put_no_tagged_fields(request);
+  put_no_tagged_fields(request);
+  put_uvarint(request, 0 + 1);                          /* no forgotten topics */
+  put_compact_string(request, "");                      /* no rack */
+  put_no_tagged_fields(request);
+}
+
+/* -- a request of any kind -------------------------------------------------------------------------------------------------------- */
 
 static struct bytes build_request(const struct options *options, int partition, int number, uint64_t *random) {
   static const char client_id[] = "closed-loop";
   struct bytes request = {0};
   put_int(&request, 0, 4);                              /* the frame's length, known at the end */
-  put_int(&request, options->group ? API_OFFSET_COMMIT : API_PRODUCE, 2);
-  put_int(&request, options->group ? OFFSET_COMMIT_VERSION : PRODUCE_VERSION, 2);
+  put_int(&request, options->group ? API_OFFSET_COMMIT : options->fetched_offsets ? API_FETCH : API_PRODUCE, 2);
+  put_int(&request, options->group ? OFFSET_COMMIT_VERSION : options->fetched_offsets ? FETCH_VERSION : PRODUCE_VERSION, 2);
   put_int(&request, 0, 4);                              /* correlation id, written before each sending */
   put_int(&request, sizeof client_id - 1, 2);
   put_bytes(&request, client_id, sizeof client_id - 1);
   put_no_tagged_fields(&request);
-  if (options->group) put_offset_commit(&request, options, partition, number);
-  else put_produce(&request, options, partition, random);
-  for (int level = 0; level < 3; level++) put_no_tagged_fields(&request); /* partition, topic, request */
+  if (options->fetched_offsets) {
+    put_fetch(&request, options, partition);
+  } else {
+    if (options->group) put_offset_commit(&request, options, partition, number);
+    else put_produce(&request, options, partition, random);
+    for (int level = 0; level < 3; level++) put_no_tagged_fields(&request); /* partition, topic, request */
+  }
   store_big_endian(request.data, (int64_t)(request.length - 4), 4);
   return request;
 }
@@ -228,6 +269,7 @@ struct connection {
   int64_t sent_at_ns;
   uint8_t answer[ANSWER_BYTES_MAX];
   size_t answer_bytes;
+  int32_t session_id, session_epoch, fetch_offset; /* of fetches */
 };
 
 static uint32_t load_u32(const uint8_t *data) {
@@ -238,9 +280,18 @@ static struct bytes *request_in_flight(struct connection *connection) {
   return &connection->requests[connection->correlation_id % PREPARED_REQUESTS];
 }
 
-static void begin_request(struct connection *connection) {
+static void begin_request(struct connection *connection, const struct options *options) {
   connection->correlation_id = (connection->correlation_id + 1) & 0x7fffffff;
-  store_big_endian(request_in_flight(connection)->data + CORRELATION_POSITION, connection->correlation_id, 4);
+  struct bytes *request = request_in_flight(connection);
+  store_big_endian(request->data + CORRELATION_POSITION, connection->correlation_id, 4);
+  if (options->fetched_offsets) {
+    connection->fetch_offset = (connection->fetch_offset + 1) % options->fetched_offsets;
+    store_big_endian(request->data + request->length - FETCH_OFFSET_FROM_END, connection->fetch_offset, 8);
+    if (options->sessions) {
+      store_big_endian(request->data + FETCH_SESSION_POSITION, connection->session_id, 4);
+      store_big_endian(request->data + FETCH_SESSION_POSITION + 4, connection->session_id ? connection->session_epoch++ : 0, 4);
+    }
+  }
   connection->sent_bytes = connection->answer_bytes = 0;
   connection->sent_at_ns = now_ns();
 }
@@ -271,11 +322,20 @@ static bool continue_reading(struct connection *connection) {
   return connection->answer_bytes == whole;
 }
 
+/* The first answer to a fetch opens its session. An error of the whole fetch ends the program. */
+static void read_session(struct connection *connection, const struct options *options) {
+  const uint8_t *answer = connection->answer + 4 + 4 + 1 + 4; /* length, correlation id, no tags, throttle time */
+  if (answer[0] || answer[1]) die("a fetch was refused with error code %d", answer[0] << 8 | answer[1]);
+  if (options->sessions && !connection->session_id) connection->session_id = (int32_t)load_u32(answer + 2), connection->session_epoch = 1;
+}
+
 /* The error code of the one partition; ends the program when the answer is to another question. */
-static int error_code(const struct connection *connection, const struct options *options) {
+static int error_code(struct connection *connection, const struct options *options) {
   size_t topic_length = strlen(options->topic);
-  /* length, correlation id, no tags, for commits the throttle time, one topic, its name, one partition, its index */
-  size_t name_at = 4 + 4 + 1 + (options->group ? 4 : 0) + 1, error_at = name_at + (topic_length + 1 < 0x80 ? 1 : 2) + topic_length + 1 + 4;
+  if (options->fetched_offsets) read_session(connection, options);
+  /* length, correlation id, no tags, for commits the throttle time, for fetches also error and session, one topic, its name,
+   * one partition, its index */
+  size_t name_at = 4 + 4 + 1 + (options->group ? 4 : options->fetched_offsets ? 10 : 0) + 1, error_at = name_at + (topic_length + 1 < 0x80 ? 1 : 2) + topic_length + 1 + 4;
   if (connection->answer_bytes < error_at + 2) die("an answer of %zu bytes is too short", connection->answer_bytes);
   if ((int32_t)load_u32(connection->answer + 4) != connection->correlation_id) die("an answer to another request");
   return (int16_t)(connection->answer[error_at] << 8 | connection->answer[error_at + 1]);
@@ -296,7 +356,7 @@ static void prime(struct connection *connection, const struct options *options) 
   enum { COORDINATOR_LOAD_IN_PROGRESS = 14, COORDINATOR_NOT_AVAILABLE = 15, NOT_COORDINATOR = 16 };
   int64_t deadline = now_ns() + PRIMING_SECONDS_MAX * 1000000000LL;
   for (;;) {
-    begin_request(connection);
+    begin_request(connection, options);
     while (!continue_sending(connection)) {}
     while (!continue_reading(connection)) {}
     int error = error_code(connection, options);
@@ -352,8 +412,8 @@ static void watch(int poll, int operation, struct connection *connection, bool s
   if (epoll_ctl(poll, operation, connection->socket, &event)) die("epoll_ctl: %s", strerror(errno));
 }
 
-static void send_next(int poll, struct connection *connection) {
-  begin_request(connection);
+static void send_next(int poll, struct connection *connection, const struct options *options) {
+  begin_request(connection, options);
   if (!continue_sending(connection)) watch(poll, EPOLL_CTL_MOD, connection, true);
 }
 
@@ -361,7 +421,7 @@ static double run(struct connection *connections, const struct options *options,
   int poll = epoll_create1(0);
   for (int i = 0; i < options->connections; i++) watch(poll, EPOLL_CTL_ADD, &connections[i], false);
   int64_t started_ns = now_ns(), stop_ns = started_ns + (int64_t)(options->seconds * 1e9);
-  for (int i = 0; i < options->connections; i++) send_next(poll, &connections[i]);
+  for (int i = 0; i < options->connections; i++) send_next(poll, &connections[i], options);
   while (now_ns() < stop_ns) {
     struct epoll_event events[256];
     int ready = epoll_wait(poll, events, 256, 50);
@@ -375,7 +435,7 @@ static double run(struct connection *connections, const struct options *options,
       add_sample(samples, now_ns() - connection->sent_at_ns);
       int error = error_code(connection, options);
       if (error) die("refused with error code %d", error);
-      send_next(poll, connection);
+      send_next(poll, connection, options);
     }
   }
   return (double)(now_ns() - started_ns) / 1e9;
@@ -386,7 +446,7 @@ static struct options parse_options(int count, char **arguments) {
       {"port", required_argument, 0, 'p'},        {"topic", required_argument, 0, 't'},   {"partitions", required_argument, 0, 'n'},
       {"connections", required_argument, 0, 'c'}, {"seconds", required_argument, 0, 's'}, {"records", required_argument, 0, 'r'},
       {"value-bytes", required_argument, 0, 'v'}, {"acks", required_argument, 0, 'a'},    {"group", required_argument, 0, 'g'},
-      {0, 0, 0, 0},
+      {"fetch", required_argument, 0, 'f'},       {"sessions", required_argument, 0, 'i'}, {0, 0, 0, 0},
   };
   struct options options = {.partitions = 1, .connections = 1, .records = 1, .value_bytes = 100, .acks = -1, .seconds = 2};
   for (int name; (name = getopt_long(count, arguments, "", names, NULL)) != -1;) {
@@ -400,6 +460,8 @@ static struct options parse_options(int count, char **arguments) {
       case 'v': options.value_bytes = atoi(optarg); break;
       case 'a': options.acks = atoi(optarg); break;
       case 'g': options.group = optarg; break;
+      case 'f': options.fetched_offsets = atoi(optarg); break;
+      case 'i': options.sessions = atoi(optarg); break;
       default: exit(2);
     }
   }

@@ -23,7 +23,7 @@ from collections.abc import Callable
 
 from barnabas.env.descriptors import Descriptors
 from barnabas.wire.frames import OutFrame
-from barnabas.wire.types import RecordsSource
+from barnabas.wire.types import RecordsInMemory, RecordsSource
 
 # Response bytes that a peer has not received; above this, no more of its requests are read.
 UNSENT_BYTES_MAX = 1024 * 1024
@@ -49,7 +49,7 @@ def queue_pieces(frame: OutFrame | bytes, queue: deque[memoryview | Region]) -> 
     for position, source in frame.cuts if isinstance(frame, OutFrame) else ():
         if position > start:
             queue.append(view[start:position])
-        queue.append(Region(source))
+        queue.append(source.view if isinstance(source, RecordsInMemory) else Region(source))
         size_bytes += len(source)
         start = position
     if start < len(frame):

@@ -28,6 +28,14 @@ _ID_BITS = 31
 _ANY_SIZE = 2**31
 
 
+class PartitionKey(NamedTuple):
+    """By name or by id, depending on the version of the request; the other is empty."""
+
+    topic: str
+    topic_id: Uuid
+    partition: int
+
+
 class FetchedPartition:
     """One partition of a fetch: the request for it, and in a session the offsets that were last
     sent."""
@@ -36,6 +44,7 @@ class FetchedPartition:
         "current_leader_epoch",
         "fetch_offset",
         "index",
+        "key",
         "last_fetched_epoch",
         "log_start_offset",
         "sent_high_watermark",
@@ -47,9 +56,7 @@ class FetchedPartition:
 
     def __init__(
         self,
-        topic: str,
-        topic_id: Uuid,
-        index: int,
+        key: PartitionKey,
         *,
         fetch_offset: int,
         size_bytes_max: int,
@@ -59,9 +66,8 @@ class FetchedPartition:
     ) -> None:
         """``log_start_offset`` is the log start of the follower that fetches; consumers have
         none."""
-        self.topic = topic
-        self.topic_id = topic_id
-        self.index = index
+        self.key = key
+        self.topic, self.topic_id, self.index = key
         self.fetch_offset = fetch_offset
         self.size_bytes_max = size_bytes_max
         self.current_leader_epoch = current_leader_epoch
@@ -70,9 +76,16 @@ class FetchedPartition:
         self.sent_high_watermark = -1
         self.sent_log_start_offset = -1
 
-    @property
-    def key(self) -> PartitionKey:
-        return PartitionKey(self.topic, self.topic_id, self.index)
+    def at(self, fetch_offset: int) -> FetchedPartition:
+        """The same request for another offset."""
+        return FetchedPartition(
+            self.key,
+            fetch_offset=fetch_offset,
+            size_bytes_max=self.size_bytes_max,
+            current_leader_epoch=self.current_leader_epoch,
+            last_fetched_epoch=self.last_fetched_epoch,
+            log_start_offset=self.log_start_offset,
+        )
 
     def take(self, newer: FetchedPartition) -> None:
         if newer.current_leader_epoch != self.current_leader_epoch:
@@ -102,14 +115,6 @@ class FetchedPartition:
         )
         self.sent_high_watermark, self.sent_log_start_offset = read.high_watermark, read.log_start_offset
         return changed
-
-
-class PartitionKey(NamedTuple):
-    """By name or by id, depending on the version of the request; the other is empty."""
-
-    topic: str
-    topic_id: Uuid
-    partition: int
 
 
 class FetchSession:

@@ -29,7 +29,7 @@ class PartitionRead(NamedTuple):
     remote_bytes_max: int = 0
     remote_first: bool = False
     # The records from there.
-    records: bytes | None = None
+    records: bytes | memoryview | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -41,6 +41,11 @@ class PartitionRead(NamedTuple):
     def urgent(self) -> bool:
         """Whether the response must be sent at once, however many bytes the fetch waits for."""
         return bool(self.error) or self.diverging is not None or self.preferred_replica >= 0
+
+    @property
+    def plain(self) -> bool:
+        """Whether a response tells only the offsets and the file region, and nothing special."""
+        return not (self.error or self.aborted or self.diverging is not None or self.preferred_replica >= 0 or self.records is not None)
 
 
 def check_leader(partition: Partition | None, current_leader_epoch: int, *, leader_only: bool = True) -> ErrorCode:

@@ -352,7 +352,7 @@ class ShareFetch:
         error, records, acquired = read.error, None, None
         if not error and read.records and share.active:
             now_ms = self._ports.clock.monotonic_ms()
-            found = self._acquire_from(read.records, share, offset, self._limits.max_records, now_ms, read.aborted or ())
+            found = self._acquire_from(bytes(read.records), share, offset, self._limits.max_records, now_ms, read.aborted or ())
             if found is not None:
                 records, acquired = found
         self._finish_remote([FetchedShare(partition, error, records, acquired or ())], share)

@@ -209,10 +209,23 @@ class Segment:
         """
         if offset >= self.next_offset:
             return None
-        _, position = self.index.lookup(offset)
-        for location in self.steps(position):
-            if location.last_offset >= offset:
-                return location
+        _, start = self.index.lookup(offset)
+        # As a loop over steps(), at a third of the price: a fetch passes a dozen batches here, and
+        # makes no object for them.
+        unpack, size_bytes = _STEP.unpack_from, self.size_bytes
+        while start + HEADER_BYTES <= size_bytes:
+            chunk = self.file.read_at(start, min(SEARCH_READ_BYTES, size_bytes - start))
+            if len(chunk) < HEADER_BYTES:
+                return None
+            at, at_max = 0, min(len(chunk) - _STEP.size, size_bytes - start - HEADER_BYTES)
+            while at <= at_max:
+                base_offset, length, last_delta = unpack(chunk, at)
+                if length < HEADER_BYTES - LENGTH_OVERHEAD_BYTES or last_delta < 0:
+                    raise self._no_batch_at(start + at)
+                if base_offset + last_delta >= offset:
+                    return Location(start + at, length + LENGTH_OVERHEAD_BYTES, base_offset, base_offset + last_delta)
+                at += length + LENGTH_OVERHEAD_BYTES
+            start += at
         return None
 
     def steps(self, position: int) -> Iterator[Location]:
@@ -227,10 +240,13 @@ class Segment:
                     return
             base_offset, length, last_delta = _STEP.unpack_from(chunk, at)
             if length < HEADER_BYTES - LENGTH_OVERHEAD_BYTES or last_delta < 0:
-                raise CorruptBatch(f"{self.file.path} has no batch at position {position}")
+                raise self._no_batch_at(position)
             size_bytes = length + LENGTH_OVERHEAD_BYTES
             yield Location(position, size_bytes, base_offset, base_offset + last_delta)
             position += size_bytes
+
+    def _no_batch_at(self, position: int) -> CorruptBatch:
+        return CorruptBatch(f"{self.file.path} has no batch at position {position}")
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
         """Positions and headers of all whole batches from ``position`` on, without reading

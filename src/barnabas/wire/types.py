@@ -27,8 +27,7 @@ class Primitive:
 
 
 class RecordsSource:
-    """Record batches that are not in memory: the length is known now, the bytes are read when they
-    are sent.
+    """Record batches in a file: the length is known now, the bytes are read when they are sent.
 
     An encoder writes the length of such a source and leaves a cut in the frame; see
     :class:`~barnabas.wire.frames.OutFrame`.
@@ -52,6 +51,27 @@ class RecordsSource:
     def release(self) -> None:
         """Called after the region was sent, or when it will not be sent."""
         raise NotImplementedError
+
+
+class RecordsInMemory(RecordsSource):
+    """Record batches in a buffer of their own, which are sent from there and never copied into the
+    frame.
+    """
+
+    __slots__ = ("view",)
+
+    def __init__(self, records: bytes | memoryview) -> None:
+        self.view = memoryview(records)
+        self.position = 0
+
+    def __len__(self) -> int:
+        return len(self.view)
+
+    def read(self) -> bytes:
+        return bytes(self.view)
+
+    def release(self) -> None:
+        pass
 
 
 Bool: TypeAlias = Annotated[bool, Primitive("bool", "?", 1, False)]

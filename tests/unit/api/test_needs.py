@@ -19,7 +19,7 @@ from barnabas.wire.apis import ApiKey
 # The name of each need, as handlers write it.
 _NAMES = {value: name for name, value in vars(needs_module).items() if isinstance(value, Need)}
 # Handlers that share the lists of needs and the check in this module.
-_ELSEWHERE = {"barnabas.api.config_access", "barnabas.api.share_requests"}
+_ELSEWHERE = {"barnabas.api.config_access", "barnabas.api.fetch.readers", "barnabas.api.share_requests"}
 # A client sends these before it has a name, or to get one.
 _OPEN = {
     ApiKey.API_VERSIONS,

@@ -33,7 +33,9 @@ class Counting:
 
 
 def asked(topic: str = "t", index: int = 0, *, offset: int = 0, topic_id: Uuid = ZERO_UUID) -> FetchedPartition:
-    return FetchedPartition(topic, topic_id, index, fetch_offset=offset, size_bytes_max=100, current_leader_epoch=-1, last_fetched_epoch=-1)
+    return FetchedPartition(
+        PartitionKey(topic, topic_id, index), fetch_offset=offset, size_bytes_max=100, current_leader_epoch=-1, last_fetched_epoch=-1
+    )
 
 
 class Desk:

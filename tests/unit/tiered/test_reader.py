@@ -36,7 +36,7 @@ def read_all(made: RemoteReader, chain: RemoteChain, offset: int, size_bytes_max
     while chain.holding(offset) is not None:
         read = made.read(chain, offset, size_bytes_max=size_bytes_max)
         assert read.records
-        found += [read.records[at : at + header.size_bytes] for at, header in walk(read.records)]
+        found += [bytes(read.records[at : at + header.size_bytes]) for at, header in walk(read.records)]
         assert read_header(found[-1]).last_offset + 1 == read.next_offset
         offset = read.next_offset
     return found

@@ -49,9 +49,9 @@ class OffsetNotRemote(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RemoteRead:
-    records: bytes = b""
+    records: bytes | memoryview = b""
     """Whole batches, checked; the first one holds the requested offset, or is the next one behind a
-    gap."""
+    gap. A view of the piece that came from the store, wherever one piece holds them all."""
     next_offset: int = -1
     """One above the last batch's last offset. Without records it is the offset to continue from,
     which lies above the requested one when only a gap was left."""
@@ -288,10 +288,7 @@ def _check_crc(window: memoryview, at: int, size_bytes: int, crc: int, base_offs
 
 
 def _made(window: memoryview, start: int, stop: int, first_offset: int, next_offset: int, oversized: bool) -> RemoteRead:
-    # A window that was assembled for this read, and is all of it, need not be copied once more.
-    whole = window.obj
-    records = whole if isinstance(whole, bytes) and stop - start == len(whole) else bytes(window[start:stop])
-    return RemoteRead(records, next_offset, first_offset=first_offset, oversized=oversized)
+    return RemoteRead(window[start:stop], next_offset, first_offset=first_offset, oversized=oversized)
 
 
 def _first_record(batch: memoryview, timestamp: int, start_offset: int) -> Record | None:
