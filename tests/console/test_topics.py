@@ -88,3 +88,14 @@ def test_topics_are_ordered_by_any_column_on_every_page(client: ConsoleClient, n
     assert 'aria-sort="descending"' in page
     assert "sort=-records" in page.split('rel="next"')[0].rpartition("<a ")[2]
     assert client.http.get("/api/clusters/local/topics", params={"sort": "colour"}).status_code == 400
+
+
+def test_a_topic_that_a_mirror_copies_names_its_source(client: ConsoleClient, broker: EmbeddedBroker, new_name: str) -> None:
+    # "barnabas mirror" and MirrorMaker give these names.
+    broker.create_topic(f"{new_name}.orders")
+    broker.create_topic(f"{new_name}.checkpoints.internal")
+    users = f"/clusters/local/topics/{new_name}.orders/users"
+    assert client.get(users)["mirrored_from"] == new_name
+    assert f"<strong>{new_name}</strong>" in client.page(users)
+    broker.create_topic(f"other-{new_name}.orders")
+    assert client.get(f"/clusters/local/topics/other-{new_name}.orders/users")["mirrored_from"] is None

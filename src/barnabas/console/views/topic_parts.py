@@ -1,4 +1,4 @@
-"""Settings of a topic, and its users: groups, producers and pipelines."""
+"""Settings of a topic, and its users: groups, producers, pipelines and mirrors."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from barnabas.console.access.catalog import topic
+from barnabas.console.access.catalog import topic, topics_named
 from barnabas.console.access.cluster_client import ClusterClient
 from barnabas.console.access.configs import ConfigValue, ResourceType, alter_configs, describe_configs
 from barnabas.console.access.groups import all_groups, committed_offsets
 from barnabas.console.access.offsets import bounds
 from barnabas.console.access.pipeline_topic import pipeline_reading
 from barnabas.console.access.producers import ActiveProducer, active_producers
+from barnabas.console.core.mirrored_topic import alias_of, checkpoints_beside
 from barnabas.console.core.paging import Page, matching, page_of
 from barnabas.console.core.pipeline_report import PipelineUse
 from barnabas.console.core.topic_use import GroupUse, group_uses
@@ -43,6 +44,8 @@ class TopicUsers:
     producers_total: int
     pipelines: list[PipelineUse]
     """Those that report to this cluster."""
+    mirrored_from: str | None
+    """The cluster, by the name that the mirror gives it; None if names do not tell of a mirror."""
 
 
 async def show_settings(call: Call) -> TopicSettings:
@@ -63,13 +66,17 @@ async def set_setting(call: Call) -> Changed:
 async def show_users(call: Call) -> TopicUsers:
     client = call.cluster
     found = await topic(client, call.text("topic"))
-    groups, ends, producers, pipelines = await asyncio.gather(
-        all_groups(client), bounds(client, [found]), active_producers(client, found), _pipelines(client, found.name)
+    groups, ends, producers, pipelines, mirrored_from = await asyncio.gather(
+        all_groups(client),
+        bounds(client, [found]),
+        active_producers(client, found),
+        _pipelines(client, found.name),
+        _mirrored_from(client, found.name),
     )
     offsets = await committed_offsets(client, groups.values(), [found])
     uses = group_uses({each.id: (each.kind, each.state) for each in groups.values()}, offsets, ends)
     page = page_of(uses, call.number("page"), call.number("size"))
-    return TopicUsers(found.name, page, producers[:PRODUCERS_SHOWN_MAX], len(producers), pipelines)
+    return TopicUsers(found.name, page, producers[:PRODUCERS_SHOWN_MAX], len(producers), pipelines, mirrored_from)
 
 
 async def _pipelines(client: ClusterClient, name: str) -> list[PipelineUse]:
@@ -78,6 +85,11 @@ async def _pipelines(client: ClusterClient, name: str) -> list[PipelineUse]:
     except ClusterRefused:
         return []  # The person may not read the reports.
     return reading.reports.uses(name, int(time.time() * 1000))
+
+
+async def _mirrored_from(client: ClusterClient, name: str) -> str | None:
+    checkpoints = checkpoints_beside(name)
+    return alias_of(name) if checkpoints is not None and await topics_named(client, [checkpoints]) else None
 
 
 OPERATIONS: Final = (
@@ -104,7 +116,7 @@ OPERATIONS: Final = (
         "show_topic_users",
         "/clusters/{cluster}/topics/{topic}/users",
         show_users,
-        summary="Groups with offsets in a topic, its producers, and pipelines that read or write it.",
+        summary="Groups with offsets in a topic, its producers, pipelines that read or write it, and its mirror.",
         page="topics/users.html",
         parameters=(PAGE, SIZE),
     ),
