@@ -15,6 +15,7 @@ from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
 from barnabas.wire.messages.list_groups import ListGroupsRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
+from barnabas.wire.messages.streams_group_describe import StreamsGroupDescribeRequest
 from barnabas.wire.messages.streams_group_heartbeat import KeyValue, TaskOffset, TopicInfo
 from tests.conformance.differential.config_requests import GROUP, SET, altering
 from tests.conformance.differential.group_requests import commit, fetch, heartbeat, join, leave, sync
@@ -340,6 +341,15 @@ def test_streams_group_heartbeat_and_other_protocols_exclude_each_other(scene: S
     scene.same(leave(5, group, ("a", None)), 5)
     beats(scene, group, "a", -1)
     scene.same(join(group), 9, learns={"classic": "member_id"}, expect=ErrorCode.MEMBER_ID_REQUIRED)
+
+    def streams_group_is_gone() -> bool:
+        request = StreamsGroupDescribeRequest(group_ids=[group], include_authorized_operations=False)
+        answers = [scene.pair.ask(peer, request, 0) for peer in scene.pair.peers]
+        return all(each.groups[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND for each in answers)
+
+    # Kafka responds to the join before the end of the streams group is committed, and describes
+    # committed groups.
+    until(streams_group_is_gone, "both have a classic group")
     shown(scene, group)
     # An empty classic group becomes a streams group.
     joins(scene, group, "a", STATELESS)
