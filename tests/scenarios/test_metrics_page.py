@@ -205,7 +205,7 @@ def test_everything_in_the_catalogue_is_on_the_page_of_a_node_that_was_used(used
     names = {name.partition("{")[0] for name in page}
     missing = {metric for metric in CATALOGUE if not any(name.startswith(metric.name) for name in names)}
     # Clients may or may not have met an error by then; there is no group, no quota, no login, no
-    # client that pushes metrics, no collector and no schema registry.
+    # client that pushes metrics, no collector, no schema registry and no supervisor.
     without = {
         CLIENT_INFO,
         CLIENT_METRICS_FORWARDED,
@@ -214,7 +214,7 @@ def test_everything_in_the_catalogue_is_on_the_page_of_a_node_that_was_used(used
         GROUP_LAG_SECONDS,
         AUTHENTICATIONS,
         EXPIRED_CONNECTIONS_KILLED,
-        *(metric for metric in CATALOGUE if metric.name.startswith(("barnabas_quota_", "barnabas_schema"))),
+        *(metric for metric in CATALOGUE if metric.name.startswith(("barnabas_quota_", "barnabas_schema", "barnabas_process_"))),
     }
     assert missing - {RESPONSE_ERRORS} == TROUBLES | without
     assert page["barnabas_log_directories_offline"] == 0

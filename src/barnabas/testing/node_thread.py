@@ -88,7 +88,11 @@ class NodeThread:
                 raise TimeoutError(f"the broker did not pause within {_CALL_SECONDS_MAX:g} seconds.")
 
     def resume(self) -> None:
-        self._may_go_on.set()
+        """Returns once the faults that were set during the pause hold: the loop reads its sockets
+        before it takes them."""
+        if not self._may_go_on.is_set():
+            self._may_go_on.set()
+            self._call(lambda: None)
 
     def set_fault(self, rule: FaultRule, count: FaultCount) -> None:
         self._call(lambda: self._faults.set(rule, count))
