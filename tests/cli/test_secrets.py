@@ -38,6 +38,7 @@ _PAIRS = {
     "barnabas.client.metrics.otlp.headers": "authorization=",
     "barnabas.schema.registry.basic.auth.user.info": "alice:",
     "confluent.basic.auth.user.info": "alice:",
+    "barnabas.otlp.headers": "authorization=",
 }
 # Second names of settings, which must have the value of the first.
 _FIRST_NAMES = {"confluent.basic.auth.user.info": "barnabas.schema.registry.basic.auth.user.info"}

@@ -6,16 +6,19 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from barnabas.config.addresses import host_and_port
 from barnabas.config.settings import BrokerSettings
 from barnabas.model.cannot_start import CannotStart
-from barnabas.node.otlp_push import ENDPOINT, OtlpPush
 from barnabas.telemetry.http_server import HttpServer, Route
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.telemetry.probes import Probed, Probes
 from barnabas.telemetry.prometheus import MetricsPage
+
+if TYPE_CHECKING:
+    from barnabas.node.otlp_push import OtlpPush
 
 
 class NodePages:
@@ -40,7 +43,10 @@ class NodePages:
             self.prometheus_port = self._listen("barnabas.prometheus.listener", {"/metrics": page.respond, "/": page.respond, **questions})
         if self._settings.text("barnabas.health.listener"):
             self.health_port = self._listen("barnabas.health.listener", questions)
-        if self._settings.text(ENDPOINT):
+        if self._settings.text("barnabas.otlp.endpoint"):
+            # The HTTP client is loaded only where it is used.
+            from barnabas.node.otlp_push import OtlpPush
+
             self._push = OtlpPush(self._settings, self._metrics, self._settings.integer("node.id"), self._log)
 
     def _listen(self, setting: str, routes: dict[str, Route]) -> int:
