@@ -10,7 +10,8 @@ Read in this order: :mod:`.dispatch` (from a frame to a handler and back), :mod:
 allowed, and whether it is), then the tables :mod:`.broker_apis` and
 :mod:`.controller_handlers`, then any handler: one module for each API in :mod:`.broker_apis`, in
 :mod:`.controller_apis`, and in :mod:`.produce`. The other modules hold what several handlers
-share: error codes of coordinators, leader hints, results for missing partitions.
+share: error codes of coordinators, leader hints, results for missing partitions, answers made in
+slices.
 
 Invariants:
 

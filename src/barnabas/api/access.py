@@ -19,6 +19,7 @@ from collections.abc import Container, Iterable
 from typing import Final
 
 from barnabas.api.needs import Need
+from barnabas.api.sliced_answers import Steps
 from barnabas.model.ids import Uuid
 from barnabas.network.caller import Caller
 from barnabas.security.acls.acl import CLUSTER_NAME, Acl, PatternType, Resource, ResourceType
@@ -30,6 +31,9 @@ from barnabas.telemetry.logs import EventLog
 # Permissions that are remembered; about 5 MB. When there are more, all are forgotten and decided
 # again.
 REMEMBERED_MAX: Final = 20_000
+
+# What a decision costs, see `barnabas.api.sliced_answers`.
+DECISION_US: Final = 5
 
 _NOT_READY: Final = Decision(False, "AuthorizerNotReady")
 # The audit log names types of resources as Kafka does.
@@ -86,6 +90,17 @@ class Access:
         if self._authorizer is None:
             return EVERYTHING
         return {name for name, count in Counter(names).items() if self.may(caller, need, name, count=count, filters=filters)}
+
+    def deciding(self, caller: Caller, need: Need, names: Iterable[str]) -> Steps[Container[str]]:
+        """As :meth:`allowed`, in steps."""
+        if self._authorizer is None:
+            return EVERYTHING
+        allowed = set()
+        for name, count in Counter(names).items():
+            if self.may(caller, need, name, count=count):
+                allowed.add(name)
+            yield DECISION_US
+        return allowed
 
     def names_allowed(self, caller: Caller, need: Need) -> Container[str]:
         """All names that the caller may do this to, each decided when it is looked for."""

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from barnabas.api.described_topics import DescribedTopics
 from barnabas.api.produce.verification import QuestionsToCoordinators
+from barnabas.api.sliced_answers import SlicedAnswers
+from barnabas.api.topic_names import TopicNames
 from barnabas.security.quotas.client_quotas import ClientQuotas
 
 if TYPE_CHECKING:
@@ -79,4 +82,7 @@ class Broker:
     remote_log: RemoteLog | None = None
     # A sentence if this node could not use changed settings of its listeners.
     why_listeners_unusable: Callable[[EffectiveConfigs], str | None] = lambda _: None
+    sliced_answers: SlicedAnswers = field(default_factory=SlicedAnswers)
+    described_topics: DescribedTopics = field(default_factory=DescribedTopics)
+    topic_names: TopicNames = field(default_factory=TopicNames)
     questions_to_coordinators: QuestionsToCoordinators = field(default_factory=QuestionsToCoordinators)

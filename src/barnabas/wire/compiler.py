@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 from barnabas.model.buffers import Buffer
 from barnabas.wire.declare import ArrayOf, Declaration, Field, FieldType, StructOf, declaration_of
 from barnabas.wire.tagged_fields import MalformedMessage, read_tag, read_tag_count, skip_tagged_fields
-from barnabas.wire.types import Primitive, RecordsSource
+from barnabas.wire.types import EncodedElements, Primitive, RecordsSource
 from barnabas.wire.varint import read_uvarint, write_uvarint
 from barnabas.wire.versions import NEVER
 
@@ -74,6 +74,7 @@ def encode(message: Any, version: int) -> bytes:
 # The protocol bounds the cache: 600 versions, of which a node uses a few dozen.
 _decoders: dict[tuple[type[Any], int], Decoder] = {}
 _encoders: dict[tuple[type[Any], int], Encoder] = {}
+_part_encoders: dict[tuple[type[Any], type[Any], int], Encoder] = {}
 
 
 def decoder(cls: type[Any], version: int) -> Decoder:
@@ -101,6 +102,23 @@ def encoder(cls: type[Any], version: int) -> Encoder:
             source.struct("o", cls)
             source.line("return None")
         made = _encoders[cls, version] = source.compile("encode", f"{declaration.name} v{version}")
+    return made
+
+
+def part_encoder(message: type[Any], part: type[Any], version: int) -> Encoder:
+    """Encodes a struct as ``message`` contains it, for
+    :class:`~barnabas.wire.types.EncodedElements`.
+    """
+    made = _part_encoders.get((message, part, version))
+    if made is None:
+        declaration = declaration_of(message)
+        _check_version(declaration, version)
+        source = _EncoderSource(flexible=version in declaration.flexible, version=version)
+        with source.function("encode", "o, out"):
+            source.struct("o", part)
+            source.line("return None")
+        title = f"{declaration_of(part).name} of {declaration.name} v{version}"
+        made = _part_encoders[message, part, version] = source.compile("encode", title)
     return made
 
 
@@ -160,6 +178,7 @@ class _Source:
             "FieldNotInVersion": FieldNotInVersion,
             "StringTooLong": StringTooLong,
             "RecordsSource": RecordsSource,
+            "EncodedElements": EncodedElements,
             "unpack_from": struct.unpack_from,
             "pack": struct.pack,
             "new": object.__new__,
@@ -470,9 +489,19 @@ class _EncoderSource(_Source):
                 self.struct(value, kind.cls, out)
         else:
             compact = self.flexible and each.options.flexible
-            self.variable(source, kind, run, out, compact=compact, nullable=self.nullable(each))
+            self.variable(source, kind, run, out, compact=compact, nullable=self.nullable(each), encodable=each.options.encodable)
 
-    def variable(self, source: str, kind: FieldType, run: list[tuple[str, str]], out: str, *, compact: bool, nullable: bool) -> None:
+    def variable(
+        self,
+        source: str,
+        kind: FieldType,
+        run: list[tuple[str, str]],
+        out: str,
+        *,
+        compact: bool,
+        nullable: bool,
+        encodable: bool = False,
+    ) -> None:
         value, length = f"v{next(self.fresh)}", f"n{next(self.fresh)}"
         encoded = ".encode()" if isinstance(kind, Primitive) and kind.name == "string" else ""
         if nullable:
@@ -498,7 +527,12 @@ class _EncoderSource(_Source):
             run.append((length, self.length_code(kind, compact=False)))
             self.flush(run, out)
         with self.block(f"if {length} > {1 if compact else 0}:"):
-            if isinstance(kind, ArrayOf):
+            if isinstance(kind, ArrayOf) and encodable:
+                with self.block(f"if type({value}) is EncodedElements:"):
+                    self.line(f"{out} += {value}.data")
+                with self.block("else:"):
+                    self.array(value, kind.element, out)
+            elif isinstance(kind, ArrayOf):
                 self.array(value, kind.element, out)
             elif isinstance(kind, Primitive) and kind.name == "records":
                 with self.block(f"if isinstance({value}, RecordsSource):"):

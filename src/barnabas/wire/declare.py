@@ -43,6 +43,7 @@ class FieldOptions:
     ignorable: bool
     flexible: bool
     secret: bool
+    encodable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +120,12 @@ def field(
     ignorable: bool = False,
     flexible: bool = True,
     secret: bool = False,
+    encodable: bool = False,
 ) -> Any:
     """``default_factory`` only informs mypy: it marks an array or struct that may be left out. The
     value comes from the type, see :meth:`Field.default`. A ``secret`` value is in no text about the
-    message.
+    message. An ``encodable`` array of structs may hold
+    :class:`~barnabas.wire.types.EncodedElements` instead of a list.
     """
     return FieldOptions(
         versions=parse_versions(versions),
@@ -133,6 +136,7 @@ def field(
         ignorable=ignorable,
         flexible=flexible,
         secret=secret,
+        encodable=encodable,
     )
 
 

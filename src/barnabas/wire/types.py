@@ -8,6 +8,7 @@ later than it added the field.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
@@ -72,6 +73,24 @@ class RecordsInMemory(RecordsSource):
 
     def release(self) -> None:
         pass
+
+
+class EncodedElements:
+    """The elements of an array of structs, encoded already for the version of their message.
+
+    Only a field declared with ``encodable=True`` may hold it. ``error_codes`` are those of the
+    elements that are not NONE, since they cannot be found in bytes.
+    """
+
+    __slots__ = ("count", "data", "error_codes")
+
+    def __init__(self, count: int, data: bytes | bytearray, error_codes: Sequence[int] = ()) -> None:
+        self.count = count
+        self.data = data
+        self.error_codes = error_codes
+
+    def __len__(self) -> int:
+        return self.count
 
 
 Bool: TypeAlias = Annotated[bool, Primitive("bool", "?", 1, False)]

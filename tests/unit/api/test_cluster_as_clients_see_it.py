@@ -9,14 +9,17 @@ import pytest
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import describe_cluster, find_coordinator, metadata
+from barnabas.api.described_topics import DescribedTopics
+from barnabas.api.sliced_answers import SlicedAnswers
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
 from barnabas.network.connection import Connection
 from barnabas.security.principal import ANONYMOUS
+from barnabas.wire.compiler import decode, encode
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.wire.messages.metadata import MetadataRequest
+from barnabas.wire.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.wire.metadata_records import MetadataRecord, TopicRecord
 from tests.unit.api.neighbours import HERE, NOBODY, THERE, partition, registration
 from tests.unit.api.open_access import OPEN_ACCESS
@@ -46,6 +49,8 @@ def seat(image: MetadataImage, node_id: int = HERE) -> Broker:
         "doubted_brokers": (),
         "groups": coordinator,
         "transactions": coordinator,
+        "sliced_answers": SlicedAnswers(),
+        "described_topics": DescribedTopics(),
     }
     return cast(Broker, SimpleNamespace(**parts))
 
@@ -58,7 +63,8 @@ def client(version: int, listener: str = "PLAINTEXT") -> Caller:
 
 
 def asked(image: MetadataImage, *, version: int = 13, listener: str = "PLAINTEXT", node_id: int = HERE) -> Any:
-    return metadata.handle(seat(image, node_id), client(version, listener), MetadataRequest(topics=None))
+    response = metadata.handle(seat(image, node_id), client(version, listener), MetadataRequest(topics=None))
+    return decode(MetadataResponse, version, encode(response, version))[0]
 
 
 def only_partition(response: Any) -> Any:

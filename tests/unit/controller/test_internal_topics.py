@@ -12,6 +12,8 @@ import pytest
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import metadata
+from barnabas.api.described_topics import DescribedTopics
+from barnabas.api.sliced_answers import SlicedAnswers
 from barnabas.controller import internal_topics
 from barnabas.controller.internal_topics import InternalTopics
 from barnabas.devcluster.development import development_properties
@@ -21,6 +23,7 @@ from barnabas.model.promise import Promise
 from barnabas.model.topic_names import TRANSACTION_STATE
 from barnabas.node.process import parse_settings
 from barnabas.telemetry.logs import EventLog
+from barnabas.wire.compiler import decode, encode
 from barnabas.wire.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.unit import simulated
@@ -43,6 +46,8 @@ class Seat:
             "controller": self,
             "access": OPEN_ACCESS,
             "doubted_brokers": (),
+            "sliced_answers": SlicedAnswers(),
+            "described_topics": DescribedTopics(),
             "metadata": SimpleNamespace(image=cluster(), effective=SimpleNamespace(settings=settings)),
             "internal_topics": InternalTopics(self, settings, EventLog(log_level)),
         }
@@ -120,8 +125,7 @@ def test_a_client_that_names_a_new_topic_does_not_wait_for_a_missing_controller(
         assert not asked.done
         if code is not None:
             seat.answer(code)
-        response: MetadataResponse = await awaited(asked)
-        return response
+        return decode(MetadataResponse, 13, encode(await awaited(asked), 13))[0]
 
     (topic,) = simulated.run(scenario()).topics
     about_the_topic = code is ErrorCode.INVALID_REPLICATION_FACTOR

@@ -5,19 +5,32 @@ Behaviour: topics come in the order of their names; an empty list means all topi
 the partition to continue with, and its topic must be one of the request. A response holds at most
 ``response_partition_limit`` partitions, and never more than ``max.request.partition.size.limit``.
 
+A page costs in proportion to its partitions, not to the topics of the cluster, and is made in
+slices (:mod:`~barnabas.api.sliced_answers`).
+
 Version notes: one version.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable
+from itertools import islice
+from typing import cast
+
+from barnabas.api.access import DECISION_US
 from barnabas.api.broker import Broker
+from barnabas.api.described_topics import PARTITION_US, TOPIC_US
 from barnabas.api.needs import DESCRIBE_TOPIC, checked
+from barnabas.api.sliced_answers import Steps, of_one_version
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID
+from barnabas.model.promise import Answer
 from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
 from barnabas.network.caller import Caller
 from barnabas.security.acls.acl import ResourceType
+from barnabas.wire.compiler import part_encoder
 from barnabas.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -25,49 +38,100 @@ from barnabas.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
     ResponseCursor,
 )
+from barnabas.wire.types import EncodedElements
 
 NEEDS = checked(DESCRIBE_TOPIC)
 
 
-def handle(broker: Broker, caller: Caller, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+def handle(broker: Broker, caller: Caller, request: DescribeTopicPartitionsRequest) -> Answer[DescribeTopicPartitionsResponse]:
+    def begin() -> Steps[DescribeTopicPartitionsResponse]:
+        return _describing(broker, caller, request)
+
+    access = broker.access
+    return broker.sliced_answers.make(broker, caller, of_one_version(lambda: access.version, begin) if access.enabled else begin())
+
+
+def _describing(broker: Broker, caller: Caller, request: DescribeTopicPartitionsRequest) -> Steps[DescribeTopicPartitionsResponse]:
     image = broker.metadata.image
     every = not request.topics
-    names = sorted(image.topics.by_name) if every else sorted({topic.name for topic in request.topics})
-    may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, names, filters=every)
+    names = broker.topic_names.in_order(image.topics) if every else sorted({topic.name for topic in request.topics})
+    if every:
+        # A page must not cost decisions about the topics of all other pages.
+        may_describe = broker.access.names_allowed(caller, DESCRIBE_TOPIC)
+    else:
+        may_describe = yield from broker.access.deciding(caller, DESCRIBE_TOPIC, names)
     denied = [] if every else [name for name in names if name not in may_describe]
-    first_partition = 0
+    start = first_partition = 0
     if request.cursor is not None:
-        if request.cursor.partition_index < 0 or not (every or request.cursor.topic_name in names):
+        cursor = request.cursor
+        if cursor.partition_index < 0 or not (every or cursor.topic_name in names):
             return _all_refused(request)
-        names = [name for name in names if name >= request.cursor.topic_name]
-        if names and names[0] == request.cursor.topic_name:
-            first_partition = request.cursor.partition_index
-    names = [name for name in names if name in may_describe]
+        start = bisect_left(names, cursor.topic_name)
+        if start < len(names) and names[start] == cursor.topic_name:
+            first_partition = cursor.partition_index
     room = min(max(1, request.response_partition_limit), broker.settings.integer("max.request.partition.size.limit"))
     alive = {each.broker_id for each in image.cluster.brokers.values() if not each.fenced}
-    topics = []
+    page = _Page()
     next_cursor = None
-    for name in names:
+    for name in islice(names, start, None):
+        allowed = name in may_describe
+        yield DECISION_US
+        if not allowed:
+            continue
         if room <= 0:
             next_cursor = ResponseCursor(topic_name=name, partition_index=0)
             break
         topic = image.topics.by_name.get(name)
         if topic is None:
             error = ErrorCode.INVALID_TOPIC_EXCEPTION if why_illegal(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            topics.append(_topic(broker, caller, name, error))
+            page.add(_topic(broker, caller, name, error))
             continue
         indexes = sorted(topic.partitions)[first_partition:]
         answer = _topic(broker, caller, name, ErrorCode.NONE)
         answer.topic_id = topic.topic_id
-        answer.partitions = [_partition(index, topic.partitions[index], alive) for index in indexes[:room]]
-        topics.append(answer)
+        yield from page.adding(answer, ((index, topic.partitions[index]) for index in indexes[:room]), alive)
         if len(indexes) > room:
             next_cursor = ResponseCursor(topic_name=name, partition_index=indexes[room])
             break
         room -= len(indexes)
         first_partition = 0
-    topics += [_denied(name) for name in denied]
-    return DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=topics, next_cursor=next_cursor)
+    for name in denied:
+        page.add(_denied(name))
+    return DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=page.topics(), next_cursor=next_cursor)
+
+
+class _Page:
+    """The topics of a response, each encoded when it is added."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._data = bytearray()
+        self._error_codes: list[int] = []
+
+    def add(self, topic: DescribeTopicPartitionsResponseTopic) -> None:
+        self._count += 1
+        if topic.error_code:
+            self._error_codes.append(topic.error_code)
+        part_encoder(DescribeTopicPartitionsResponse, DescribeTopicPartitionsResponseTopic, 0)(topic, self._data)
+
+    def adding(
+        self, topic: DescribeTopicPartitionsResponseTopic, partitions: Iterable[tuple[int, PartitionImage]], alive: set[int]
+    ) -> Steps[None]:
+        encode = part_encoder(DescribeTopicPartitionsResponse, DescribeTopicPartitionsResponsePartition, 0)
+        data, count = bytearray(), 0
+        for index, partition in partitions:
+            described = _partition(index, partition, alive)
+            if described.error_code:
+                self._error_codes.append(described.error_code)
+            encode(described, data)
+            count += 1
+            yield PARTITION_US
+        topic.partitions = cast(list[DescribeTopicPartitionsResponsePartition], EncodedElements(count, data))
+        self.add(topic)
+        yield TOPIC_US
+
+    def topics(self) -> list[DescribeTopicPartitionsResponseTopic]:
+        return cast(list[DescribeTopicPartitionsResponseTopic], EncodedElements(self._count, self._data, self._error_codes))
 
 
 def _all_refused(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:

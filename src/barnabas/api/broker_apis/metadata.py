@@ -17,6 +17,10 @@ Behaviour:
   TOPIC_AUTHORIZATION_FAILED, whether it exists or not; by id it gets the same, without its name;
 - a topic named twice is described once. If any topic is requested by id, names are ignored.
 
+A response with many topics is made in slices (:mod:`~barnabas.api.sliced_answers`), from one image
+and with one state of the access rules. Its topics are joined from kept bytes
+(:mod:`~barnabas.api.described_topics`).
+
 Version notes: an empty list means all topics in version 0 and none later; null means all.
 LISTENER_NOT_FOUND from 6 for a leader that does not have the listener. Topic ids from 10, lookup by
 id from 12; a lookup by id in 10 or 11 fails the whole request.
@@ -24,37 +28,40 @@ id from 12; a lookup by id in 10 or 11 fails the whole request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias, cast
 
+from barnabas.api.access import DECISION_US, EVERYTHING
 from barnabas.api.broker import Broker
+from barnabas.api.described_topics import KEPT_TOPICS_PER_STEP, KEPT_TOPICS_US, TopicsOnListener
 from barnabas.api.needs import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CLUSTER, DESCRIBE_TOPIC, checked
+from barnabas.api.sliced_answers import Steps, of_one_version
 from barnabas.config.broker_keys.own import AUTO_CREATE_WAIT_MS
-from barnabas.metadata.cluster import Endpoint
 from barnabas.metadata.metadata_image import MetadataImage
-from barnabas.metadata.topics import PartitionImage, TopicImage
+from barnabas.metadata.topics import TopicImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID, Uuid
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
 from barnabas.network.caller import Caller
-from barnabas.replication.other_brokers import any_alive
 from barnabas.security.acls.acl import ResourceType
-from barnabas.security.acls.operations import NOT_ASKED
+from barnabas.security.acls.operations import NOT_ASKED, OPERATIONS
 from barnabas.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
-    MetadataResponseBroker,
-    MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from barnabas.wire.types import EncodedElements
 
 NEEDS = checked(DESCRIBE_TOPIC, CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CLUSTER)
 
 _ID_LOOKUP_VERSION_MIN = 12
-_LISTENER_NOT_FOUND_VERSION_MIN = 6
+_OPERATIONS_US = DECISION_US * len(OPERATIONS[ResourceType.TOPIC])
 _NOT_ABOUT_THE_TOPIC = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER, ErrorCode.UNSUPPORTED_VERSION})
+
+# A topic that exists, or the result for one that does not or that the caller may not describe.
+_Described: TypeAlias = TopicImage | MetadataResponseTopic
 
 
 def handle(broker: Broker, caller: Caller, request: MetadataRequest) -> Answer[MetadataResponse]:
@@ -78,25 +85,33 @@ def _promised(answer: Answer[MetadataResponse]) -> Promise[MetadataResponse]:
 
 
 def _answer(broker: Broker, caller: Caller, request: MetadataRequest) -> Answer[MetadataResponse]:
-    image, access = broker.metadata.image, broker.access
-    if request.topics is None or (not request.topics and caller.version == 0):
+    if _names_all(caller, request):
         return _respond(broker, caller, request, {})
+    assert request.topics is not None
     if any(topic.name is None or topic.topic_id != ZERO_UUID for topic in request.topics):
         nameless = any(topic.name is None and topic.topic_id == ZERO_UUID for topic in request.topics)
         if nameless or caller.version < _ID_LOOKUP_VERSION_MIN:
             return _all_refused(request.topics)
         return _respond(broker, caller, request, {})
-    may_describe = access.allowed(caller, DESCRIBE_TOPIC, (topic.name for topic in request.topics if topic.name is not None))
-    errors = {
-        topic.name: ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        for topic in request.topics
-        if topic.name is not None and topic.name not in may_describe
-    }
-    missing = [
-        topic.name
-        for topic in request.topics
-        if topic.name is not None and topic.name not in errors and topic.name not in image.topics.by_name and not why_illegal(topic.name)
-    ]
+    names = [topic.name for topic in request.topics if topic.name is not None]
+    if not broker.access.enabled:
+        return _answer_names(broker, caller, request, names, EVERYTHING)
+    authorised = broker.sliced_answers.make(
+        broker,
+        caller,
+        of_one_version(lambda: broker.access.version, lambda: broker.access.deciding(caller, DESCRIBE_TOPIC, names)),
+    )
+    if isinstance(authorised, Promise):
+        return authorised.followed_by(lambda allowed: _promised(_answer_names(broker, caller, request, names, allowed)))
+    return _answer_names(broker, caller, request, names, authorised)
+
+
+def _answer_names(
+    broker: Broker, caller: Caller, request: MetadataRequest, names: Sequence[str], may_describe: Container[str]
+) -> Answer[MetadataResponse]:
+    image, access = broker.metadata.image, broker.access
+    errors = {name: ErrorCode.TOPIC_AUTHORIZATION_FAILED for name in names if name not in may_describe}
+    missing = [name for name in names if name not in errors and name not in image.topics.by_name and not why_illegal(name)]
     if not (missing and request.allow_auto_topic_creation and broker.metadata.effective.settings.flag("auto.create.topics.enable")):
         return _respond(broker, caller, request, errors)
     if not access.may(caller, CREATE_CLUSTER, filters=True):
@@ -104,6 +119,10 @@ def _answer(broker: Broker, caller: Caller, request: MetadataRequest) -> Answer[
         errors |= {name: ErrorCode.TOPIC_AUTHORIZATION_FAILED for name in missing if name not in may_create}
         missing = [name for name in missing if name in may_create]
     return _create(broker, caller, request, missing, errors) if missing else _respond(broker, caller, request, errors)
+
+
+def _names_all(caller: Caller, request: MetadataRequest) -> bool:
+    return request.topics is None or (not request.topics and caller.version == 0)
 
 
 def _create(
@@ -117,13 +136,16 @@ def _create(
         return at_once
     answer: Promise[MetadataResponse] = Promise()
     creations = broker.internal_topics.create_all(missing)
+    responding = False
 
     def respond() -> None:
-        if not answer.done:
+        nonlocal responding
+        if not responding:
+            responding = True
             errors = {name: created.value for name, created in creations.items() if created.done and created.value}
             if caller.meter is not None:
                 caller.meter.mutated(_created_partitions(broker, [name for name in missing if name not in errors]))
-            answer.resolve(_respond(broker, caller, request, {**refused, **errors}))
+            _promised(_respond(broker, caller, request, {**refused, **errors})).then(answer.resolve)
 
     alarm = broker.loop.call_later(wait_ms / 1000, respond)
 
@@ -141,77 +163,117 @@ def _created_partitions(broker: Broker, names: Sequence[str]) -> int:
     return sum(len(topics[name].partitions) for name in names if name in topics)
 
 
-class _ClusterView(NamedTuple):
+class _View(NamedTuple):
     """The cluster as the client sees it."""
 
     image: MetadataImage
-    reachable: Mapping[int, Endpoint | None]
-    """Brokers that are not fenced, with their address on the client's listener."""
+    described: TopicsOnListener
     operations: Callable[[str], int]
     """The operations that the client may perform on a topic, if it asked for them."""
-    not_on_listener: ErrorCode
+    same_operations: bytes | None
+    """The encoded operations, if they are those of every topic."""
 
 
-def _respond(broker: Broker, caller: Caller, request: MetadataRequest, errors: Mapping[str, ErrorCode]) -> MetadataResponse:
+def _respond(broker: Broker, caller: Caller, request: MetadataRequest, errors: Mapping[str, ErrorCode]) -> Answer[MetadataResponse]:
+    def begin() -> Steps[MetadataResponse]:
+        return _responding(broker, caller, request, errors)
+
+    access = broker.access
+    return broker.sliced_answers.make(broker, caller, of_one_version(lambda: access.version, begin) if access.enabled else begin())
+
+
+def _responding(broker: Broker, caller: Caller, request: MetadataRequest, errors: Mapping[str, ErrorCode]) -> Steps[MetadataResponse]:
     image, access = broker.metadata.image, broker.access
-    listener, registered = caller.listener, image.cluster.brokers.values()
+    described = broker.described_topics.on(caller.listener, caller.version, image, broker.node_id)
+    asked = request.include_topic_authorized_operations
 
     def operations(topic: str) -> int:
-        return access.operations(caller, ResourceType.TOPIC, topic) if request.include_topic_authorized_operations else NOT_ASKED
+        return access.operations(caller, ResourceType.TOPIC, topic) if asked else NOT_ASKED
 
-    view = _ClusterView(
-        image,
-        {each.broker_id: each.endpoint(listener) for each in registered if not each.fenced},
-        operations,
-        ErrorCode.LISTENER_NOT_FOUND if caller.version >= _LISTENER_NOT_FOUND_VERSION_MIN else ErrorCode.LEADER_NOT_AVAILABLE,
-    )
-    if request.topics is None or (not request.topics and caller.version == 0):
-        may_describe = access.allowed(caller, DESCRIBE_TOPIC, image.topics.by_name, filters=True)
-        topics = [_describe(topic, view) for topic in image.topics.by_name.values() if topic.name in may_describe]
-    elif any(topic.topic_id != ZERO_UUID for topic in request.topics):
-        topics = _look_up_ids(broker, caller, request.topics, view)
+    same_operations = described.operations(operations("")) if not (asked and access.enabled) else None
+    view = _View(image, described, operations, same_operations)
+    if _names_all(caller, request):
+        topics = yield from _all_topics(broker, caller, view)
+    elif any(topic.topic_id != ZERO_UUID for topic in request.topics or ()):
+        found = yield from _look_up_ids(broker, caller, request.topics or (), view)
+        topics = yield from _encoding(found, view)
     else:
-        names = dict.fromkeys(topic.name for topic in request.topics)
-        topics = [_look_up(name, view, errors) for name in names if name is not None]
+        names = dict.fromkeys(topic.name for topic in request.topics or ())
+        topics = yield from _encoding((_look_up(name, view, errors) for name in names if name is not None), view)
     return MetadataResponse(
         throttle_time_ms=0,
-        brokers=_listed(view.reachable, image) or _listed({each.broker_id: each.endpoint(listener) for each in registered}, image),
+        brokers=described.brokers,
         cluster_id=broker.cluster_id,
-        controller_id=any_alive(image, listener, broker.node_id),
-        topics=topics,
+        controller_id=described.controller_id,
+        topics=cast(list[MetadataResponseTopic], topics),
         cluster_authorized_operations=(
             access.cluster_operations(caller, DESCRIBE_CLUSTER) if request.include_cluster_authorized_operations else NOT_ASKED
         ),
     )
 
 
-def _listed(addresses: Mapping[int, Endpoint | None], image: MetadataImage) -> list[MetadataResponseBroker]:
-    return [
-        MetadataResponseBroker(node_id=broker_id, host=endpoint.host, port=endpoint.port, rack=image.cluster.brokers[broker_id].rack)
-        for broker_id, endpoint in addresses.items()
-        if endpoint is not None
-    ]
+def _all_topics(broker: Broker, caller: Caller, view: _View) -> Steps[EncodedElements]:
+    topics, access = view.image.topics, broker.access
+    if access.enabled:
+        allowed = []
+        for topic in topics.by_name.values():
+            if access.may(caller, DESCRIBE_TOPIC, topic.name, filters=True):
+                allowed.append(topic)
+            yield DECISION_US
+        return (yield from _encoding(allowed, view))
+    assert view.same_operations is not None, "without access rules every caller may do everything"
+    whole = view.described.whole(topics, view.same_operations)
+    if whole is None:
+        whole = yield from _encoding(topics.by_name.values(), view)
+        view.described.keep_whole(topics, view.same_operations, whole)
+    return whole
 
 
-def _look_up_ids(broker: Broker, caller: Caller, asked: Sequence[MetadataRequestTopic], view: _ClusterView) -> list[MetadataResponseTopic]:
+def _encoding(topics: Iterable[_Described], view: _View) -> Steps[EncodedElements]:
+    described, same_operations = view.described, view.same_operations
+    pieces: list[bytes] = []
+    error_codes: list[int] = []
+    count = 0
+    for topic in topics:
+        count += 1
+        if count % KEPT_TOPICS_PER_STEP == 0:
+            yield KEPT_TOPICS_US
+        if isinstance(topic, MetadataResponseTopic):
+            error_codes.append(topic.error_code)
+            pieces.append(described.encode_missing(topic))
+            continue
+        encoded = described.kept(topic)
+        if encoded is None:
+            encoded = yield from described.encoding(topic, view.image)
+        error_codes += encoded.error_codes
+        pieces.append(encoded.data)
+        if same_operations is not None:
+            pieces.append(same_operations)
+        else:
+            pieces.append(described.operations(view.operations(topic.name)))
+            yield _OPERATIONS_US
+    return EncodedElements(count, b"".join(pieces), error_codes)
+
+
+def _look_up_ids(broker: Broker, caller: Caller, asked: Sequence[MetadataRequestTopic], view: _View) -> Steps[list[_Described]]:
     ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
     by_id = view.image.topics.by_id
     known = [by_id[each] for each in ids if each in by_id]
-    may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, (topic.name for topic in known))
-    unknown = [_missing(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID) for topic_id in ids if topic_id not in by_id]
-    return unknown + [
-        _describe(topic, view) if topic.name in may_describe else _missing(None, topic.topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        for topic in known
-    ]
+    may_describe = yield from broker.access.deciding(caller, DESCRIBE_TOPIC, (topic.name for topic in known))
+    found: list[_Described] = [_missing(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID) for topic_id in ids if topic_id not in by_id]
+    found.extend(
+        topic if topic.name in may_describe else _missing(None, topic.topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for topic in known
+    )
+    return found
 
 
-def _look_up(name: str, view: _ClusterView, errors: Mapping[str, ErrorCode]) -> MetadataResponseTopic:
+def _look_up(name: str, view: _View, errors: Mapping[str, ErrorCode]) -> _Described:
     if errors.get(name) is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         # Nothing here may depend on whether the topic exists.
         return _missing(name, ZERO_UUID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = view.image.topics.by_name.get(name)
     if topic is not None:
-        return _describe(topic, view)
+        return topic
     illegal = ErrorCode.INVALID_TOPIC_EXCEPTION if why_illegal(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     error = errors.get(name, illegal)
     # These errors are temporary failures to reach the controller, and say nothing about the topic.
@@ -230,40 +292,3 @@ def _all_refused(asked: Sequence[MetadataRequestTopic]) -> MetadataResponse:
     return MetadataResponse(
         throttle_time_ms=0, brokers=[], cluster_id=None, controller_id=NO_NODE, topics=refused, error_code=ErrorCode.INVALID_REQUEST
     )
-
-
-def _describe(topic: TopicImage, view: _ClusterView) -> MetadataResponseTopic:
-    reachable = view.reachable
-    partitions = []
-    for index, partition in sorted(topic.partitions.items()):
-        leader = partition.leader
-        error = ErrorCode.NONE
-        if leader == NO_NODE or leader not in reachable:
-            leader, error = NO_NODE, ErrorCode.LEADER_NOT_AVAILABLE
-        elif reachable[leader] is None:
-            leader, error = NO_NODE, view.not_on_listener
-        partitions.append(
-            MetadataResponsePartition(
-                error_code=error,
-                partition_index=index,
-                leader_id=leader,
-                leader_epoch=partition.leader_epoch,
-                replica_nodes=list(partition.replicas),
-                isr_nodes=list(partition.isr),
-                offline_replicas=[replica for replica in partition.replicas if _offline(replica, partition, view)],
-            )
-        )
-    return MetadataResponseTopic(
-        error_code=ErrorCode.NONE,
-        name=topic.name,
-        topic_id=topic.topic_id,
-        is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=partitions,
-        topic_authorized_operations=view.operations(topic.name),
-    )
-
-
-def _offline(replica: int, partition: PartitionImage, view: _ClusterView) -> bool:
-    if view.reachable.get(replica) is None:
-        return True
-    return bool(partition.directories) and not view.image.cluster.brokers[replica].has_online(partition.directory_of(replica))

@@ -43,7 +43,7 @@ class DescribeTopicPartitionsResponseTopic:
     name: String | None = field(nullable="0+")
     topic_id: Uuid = field(ignorable=True)
     is_internal: Bool = field(default=False, ignorable=True)
-    partitions: list[DescribeTopicPartitionsResponsePartition] = field()
+    partitions: list[DescribeTopicPartitionsResponsePartition] = field(encodable=True)
     topic_authorized_operations: Int32 = field(default=-2_147_483_648)
 
 
@@ -56,5 +56,5 @@ class ResponseCursor:
 @response(key=75, versions="0", flexible="0+")
 class DescribeTopicPartitionsResponse:
     throttle_time_ms: Int32 = field(ignorable=True)
-    topics: list[DescribeTopicPartitionsResponseTopic] = field()
+    topics: list[DescribeTopicPartitionsResponseTopic] = field(encodable=True)
     next_cursor: ResponseCursor | None = field(nullable="0+", default=None)

@@ -49,7 +49,7 @@ class MetadataResponseTopic:
     name: String | None = field(nullable="12+")
     topic_id: Uuid = field("10+", default=ZERO_UUID, ignorable=True)
     is_internal: Bool = field("1+", default=False, ignorable=True)
-    partitions: list[MetadataResponsePartition] = field()
+    partitions: list[MetadataResponsePartition] = field(encodable=True)
     topic_authorized_operations: Int32 = field("8+", default=-2_147_483_648)
 
 
@@ -59,6 +59,6 @@ class MetadataResponse:
     brokers: list[MetadataResponseBroker] = field()
     cluster_id: String | None = field("2+", nullable="2+", default=None, ignorable=True)
     controller_id: Int32 = field("1+", default=-1, ignorable=True)
-    topics: list[MetadataResponseTopic] = field()
+    topics: list[MetadataResponseTopic] = field(encodable=True)
     cluster_authorized_operations: Int32 = field("8-10", default=-2_147_483_648)
     error_code: Int16 = field("13+", default=0, ignorable=True)
