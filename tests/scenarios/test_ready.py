@@ -16,6 +16,7 @@ from barnabas.metadata.applier import Publisher
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.network.refusals import refuses_connections
 from barnabas.node.broker import BrokerRole
 from barnabas.node.node import Node, Ready
 from barnabas.node.process import ensure_formatted, parse_settings
@@ -50,6 +51,7 @@ class TwoNodes:
     first. Both run on this loop."""
 
     def __init__(self, folder: Path, ports: dict[int, NodePorts]) -> None:
+        self.broker_port = ports[BROKER].clients
         self._settings = {}
         cluster_id = None
         for node_id in (CONTROLLER, BROKER):
@@ -89,9 +91,9 @@ def create_topic_on_the_broker(ready: Ready) -> None:
         assert client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=30_000)).topics[0].error_code == 0
 
 
-def describe(ready: Ready) -> tuple[list[int], list[int]]:
+def describe(bootstrap: str) -> tuple[list[int], list[int]]:
     """The brokers, and the leaders of the topic, in the metadata of this node."""
-    with Client(ready.bootstrap) as client:
+    with Client(bootstrap) as client:
         answer = client.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False))
     return sorted(each.node_id for each in answer.brokers), [each.leader_id for topic in answer.topics for each in topic.partitions]
 
@@ -108,9 +110,31 @@ def test_a_broker_that_is_ready_lists_itself_and_leads(tmp_path: Path, monkeypat
             add_publisher(monkeypatch, SlowToUnfence(lambda: asyncio.sleep(PUBLISHING_SECONDS)))
             broker = nodes.node(BROKER)
             ready = await broker.start()
-            described = await asyncio.to_thread(describe, ready)
+            described = await asyncio.to_thread(describe, ready.bootstrap)
             await broker.stop()
             assert described == ([CONTROLLER, BROKER], [BROKER] * 3)
+
+    asyncio.run(run())
+
+
+def test_a_broker_that_a_controller_unfenced_refuses_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller that dials it would take it for one whose process is gone."""
+
+    async def run() -> None:
+        async with two_nodes(tmp_path) as nodes:
+            released: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            publisher = SlowToUnfence(lambda: released)
+            add_publisher(monkeypatch, publisher)
+            broker = nodes.node(BROKER)
+            starting = asyncio.ensure_future(broker.start())
+            await asyncio.wait_for(publisher.reached.wait(), PATIENCE_SECONDS)
+            assert not await refuses_connections(LOCALHOST, nodes.broker_port)
+            assert not starting.done()
+            waiting = asyncio.ensure_future(asyncio.to_thread(describe, f"{LOCALHOST}:{nodes.broker_port}"))
+            released.set_result(None)
+            await starting
+            assert await waiting == ([CONTROLLER, BROKER], [BROKER] * 3)
+            await broker.stop()
 
     asyncio.run(run())
 
@@ -130,7 +154,7 @@ def test_a_start_can_be_cancelled_before_the_broker_sees_itself_unfenced(tmp_pat
             # The next process has the directories and the port, and does not wait for the session
             # of the previous process.
             again = nodes.node(BROKER)
-            assert (await asyncio.to_thread(describe, await again.start()))[1] == [BROKER] * 3
+            assert (await asyncio.to_thread(describe, (await again.start()).bootstrap))[1] == [BROKER] * 3
             await again.stop()
 
     asyncio.run(run())

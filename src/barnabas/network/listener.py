@@ -145,10 +145,17 @@ class Listener:
         self.connections_refused = 0
         self.connections_delayed = 0
 
+    def listen(self) -> None:
+        """From now on the kernel makes connections, and they wait for :meth:`start`. The machine
+        refuses none any more, which would mean that no process is there.
+        """
+        self._socket.listen(self.limits.backlog)
+
     def start(self) -> None:
+        """Serve connections."""
         self.loop = asyncio.get_running_loop()
         self._started = True
-        self._socket.listen(self.limits.backlog)
+        self.listen()
         self._accept_or_wait()
         self._schedule_sweep()
 

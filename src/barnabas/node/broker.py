@@ -289,11 +289,13 @@ class BrokerRole:
             self.doubted_brokers,
         ]
 
-    async def start(self) -> None:
-        """Returns when the broker is registered, caught up with the metadata, and unfenced in its
-        own image."""
+    async def catch_up(self) -> None:
+        """Returns when the broker is registered and caught up with the metadata."""
         self._applier.publish_from(await self.lifecycle.register())
         await awaited(self._applier.caught_up)
+
+    async def become_active(self) -> None:
+        """Returns when the broker is unfenced in its own image."""
         await self.lifecycle.become_active()
         strays = self._publisher.put_strays_aside()
         if strays:

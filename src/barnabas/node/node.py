@@ -279,7 +279,12 @@ class Node:
             registration = addresses.controller_registration(self.node_id, Uuid(random_uuid(self._entropy)))
             self._registering = asyncio.ensure_future(register_controller(registration, channel))
         if self._is_broker:
-            await role.start()
+            await role.catch_up()
+            # A controller that dies after it unfenced this broker leaves it without an answer. The
+            # next controller dials the broker, and must not take it for one that is gone.
+            for listener in addresses:
+                listener.listen()
+            await role.become_active()
         else:
             applier.publish_from(0)
             await awaited(applier.caught_up)

@@ -137,17 +137,36 @@ class SimulatedListener:
         self.connections: dict[tuple[str, int, str], Any] = {}
         self.bytes_in = self.bytes_out = self.connections_accepted = self.connections_refused = self.connections_delayed = 0
         self._open = False
+        # Requests that arrived before the listener serves; None afterwards.
+        self._waiting: list[tuple[_Frame, Promise[Any]]] | None = []
         # Requests without a response yet, with their times: the checker verifies that none is lost.
         self.unanswered: dict[Promise[Any], Unanswered] = {}
+
+    def listen(self) -> None:
+        self._network.listen(self._own, self.port, self._receive, self._hung_up)
 
     def start(self) -> None:
         self.loop = asyncio.get_running_loop()
         self._open = True
-        self._network.listen(self._own, self.port, self._serve, self._hung_up)
+        self.listen()
+        waiting, self._waiting = self._waiting, None
+        for frame, answer in waiting or ():
+            reply = self._serve(frame)
+            if isinstance(reply, Promise):
+                reply.then(answer.resolve)
+            else:
+                answer.resolve(reply)
 
     def _hung_up(self, name: str, incarnation: int) -> None:
         for key in [each for each in self.connections if each[:2] == (name, incarnation)]:
             self.connections.pop(key).lost()
+
+    def _receive(self, frame: _Frame) -> Any:
+        if self._waiting is None:
+            return self._serve(frame)
+        answer: Promise[Any] = Promise()
+        self._waiting.append((frame, answer))
+        return answer
 
     def _serve(self, frame: _Frame) -> Any:
         if not self._open:
