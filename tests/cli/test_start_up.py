@@ -32,7 +32,7 @@ NOT_FOR_A_FIRST_RECORD = (
     "barnabas.api.broker_apis.join_group",
     "barnabas.api.broker_apis.share_fetch",
     "barnabas.api.commit_shortcut",
-    "barnabas.client_metrics.otlp_post",
+    "barnabas.telemetry.otlp_post",
     "barnabas.coordinators.group.machine",
     "barnabas.coordinators.share.machine",
     "barnabas.coordinators.transaction.machine",

@@ -8,12 +8,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser
 
-from tests.console.browser import observe_shifts, opened_page, screenshot, serious_problems, shifted, wider_than_the_screen
+from tests.console.browser import SHIFT_MAX, observe_shifts, opened_page, screenshot, serious_problems, shifted, wider_than_the_screen
 from tests.console.console_thread import ConsoleThread
 
 PHONE_PIXELS = 360
-# Parts of a page that jump while it is drawn make people click on the wrong one.
-SHIFT_MAX = 0.1
 PAGES = {
     "clusters": "/clusters",
     "cluster": "/clusters/local",

@@ -68,6 +68,39 @@ def test_lists_of_groups_have_search_kinds_states_and_pages(client: ConsoleClien
     assert client.http.get("/api/clusters/local/groups/no-such-group").status_code == 404
 
 
+def test_groups_are_ordered_by_lag_members_and_partitions_on_every_page(
+    client: ConsoleClient, broker: EmbeddedBroker, topic: str, group: str
+) -> None:
+    produce(broker.bootstrap, topic, 30)
+    for number, offsets in enumerate(({0: 10}, {0: 1}, {0: 8, 1: 8})):
+        commit(broker.bootstrap, f"{group}-{number}", {(topic, partition): offset for partition, offset in offsets.items()})
+
+    def names(sort: str, **query: object) -> list[str]:
+        found = client.get("/clusters/local/groups", search=group, sort=sort, **query)
+        assert found["measured"] == found["page"]["total"]
+        return [each["id"].removeprefix(f"{group}-") for each in found["page"]["items"]]
+
+    def ordered(sort: str, expected: list[str], **query: object) -> None:
+        # The numbers arrive while the page is already there.
+        until(lambda: names(sort, **query) == expected, f"groups in the order {sort}", retry_on=AssertionError)
+
+    ordered("-lag", ["1", "2", "0"])
+    ordered("lag", ["0", "2", "1"])
+    ordered("lag", ["2"], size=1, page=2)
+    ordered("-partitions", ["2", "0", "1"])
+    with member(broker.bootstrap, f"{group}-9", topic):
+        ordered("-members", ["9", "0", "1", "2"])
+        # A group without offsets has no lag.
+        ordered("lag", ["0", "2", "1", "9"])
+    page = client.page("/clusters/local/groups", search=group, sort="-lag", size=1)
+    assert 'aria-sort="descending"' in page
+    assert "sort=-lag" in page.split('rel="next"')[0].rpartition("<a ")[2]
+    assert client.http.get("/api/clusters/local/groups", params={"sort": "colour"}).status_code == 400
+    operation = client.get("/openapi.json")["paths"]["/api/clusters/{cluster}/groups"]["get"]
+    (sort,) = [each for each in operation["parameters"] if each["name"] == "sort"]
+    assert {"lag", "-lag", "members", "-members"} <= set(sort["schema"]["enum"])
+
+
 def test_a_group_whose_records_or_topic_are_gone_says_so(client: ConsoleClient, broker: EmbeddedBroker, topic: str, group: str) -> None:
     produce(broker.bootstrap, topic, 9)
     commit(broker.bootstrap, group, {(topic, 0): 1, (topic, 1): 3})

@@ -43,6 +43,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "counted.yaml").write_text(FILE)
     (made / "broken.yaml").write_text("name: broken\nsources: {a: {topic: a, formt: json}}\nsinks: {b: {from: c, topic: b}}\n")
     (made / "notes.txt").write_text("no pipeline")
+    (made / "steps.py").write_text("def cents(amount: float) -> int:\n    return round(amount * 100)\n")
     return made
 
 
@@ -120,6 +121,7 @@ def test_a_failure_has_its_reason_and_new_reports_are_followed(started: ConsoleT
 def test_files_are_listed_drawn_and_validated(started: ConsoleThread) -> None:
     client = started.client()
     listed = {each["name"]: each for each in client.get(PIPELINES)["page"]["items"]}
+    assert "steps" not in listed
     assert (listed["counted"]["file"], listed["broken"]["file"]) == ("counted.yaml", "broken.yaml")
     shown = client.get(f"{PIPELINES}/counted")
     assert [each["name"] for each in shown["flow"]["nodes"]] == ["numbers", "even", "counted_out"]

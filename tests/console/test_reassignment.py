@@ -7,9 +7,11 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import Producer
+from playwright.sync_api import Browser, expect
 
 from barnabas.console.settings import ClusterSettings
 from barnabas.testing import EmbeddedCluster
+from tests.console.browser import opened_page, screenshot
 from tests.console.console_thread import ConsoleClient, ConsoleThread, console_of
 from tests.waiting import until
 
@@ -42,11 +44,11 @@ def topic(client: ConsoleClient, cluster: EmbeddedCluster) -> str:
     return name
 
 
-def _fill(cluster: EmbeddedCluster, topic: str, records: int) -> None:
+def _fill(cluster: EmbeddedCluster, topic: str, records: int, *, partitions: int = 3) -> None:
     """10 KB for each record of each partition."""
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "compression.type": "none"})
-    for number in range(records * 3):
-        producer.produce(topic, b"v" * 10_000, partition=number % 3)
+    for number in range(records * partitions):
+        producer.produce(topic, b"v" * 10_000, partition=number % partitions)
     assert producer.flush(60) == 0
 
 
@@ -115,6 +117,37 @@ def test_a_throttled_move_shows_its_progress_and_is_cancelled(client: ConsoleCli
     until(lambda: _replicas(client, topic) == [[1]] * 3, "the brokers know that the old replicas stay")
     until(lambda: client.get(_MOVES)["throttles"] == {}, "the console removes the throttles when no partition moves")
     assert client.try_post(f"{_MOVES}/cancel").status_code == 404
+
+
+def test_a_person_moves_a_replica_after_a_look_at_the_plan(
+    browser: Browser, of_three: ConsoleThread, client: ConsoleClient, cluster: EmbeddedCluster
+) -> None:
+    name = f"moved-{uuid4().hex[:12]}"
+    client.post("/clusters/three/topics", name=name, partitions=1, replication_factor=1)
+    _fill(cluster, name, 1_500, partitions=1)
+    ((old,),) = _replicas(client, name)
+    new = old % 3 + 1
+    with opened_page(browser, of_three.url) as page:
+        page.goto(_MOVES)
+        page.get_by_label("Topics").select_option(name)
+        for broker in {1, 2, 3} - {new}:
+            page.get_by_role("checkbox", name=str(broker)).uncheck()
+        page.get_by_role("button", name="Show the plan").first.click()
+        expect(page.get_by_text("Nothing is moved yet.")).to_be_visible()
+        expect(page.get_by_role("row").filter(has_text=name)).to_contain_text(str(new))
+        screenshot(page, "reassignment-plan")
+        assert _replicas(client, name) == [[old]]
+        # Slow enough that the move is still running when the page shows it.
+        page.get_by_label("Throttle").fill("1000")
+        page.get_by_role("button", name="Start to move").click()
+        row = page.locator("#moves").get_by_role("row").filter(has_text=name)
+        expect(row.get_by_role("progressbar")).to_be_visible()
+        screenshot(page, "reassignment-progress")
+        page.locator("summary", has_text="Remove the throttles").click()
+        page.get_by_role("button", name="Remove the throttles").click()
+        # The page follows the move by itself.
+        expect(page.locator("#moves")).to_contain_text("No partition is being moved.")
+    until(lambda: _replicas(client, name) == [[new]], "the brokers know the new replica")
 
 
 def test_throttles_are_removed_on_request(client: ConsoleClient) -> None:

@@ -13,10 +13,12 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from playwright.sync_api import Browser, expect
 
 from barnabas.console.core.decoding.decoder_choice import DecoderChoice, TopicDecoders
 from barnabas.console.settings import ClusterSettings
 from barnabas.testing import EmbeddedBroker
+from tests.console.browser import opened_page, screenshot
 from tests.console.console_thread import ConsoleClient, ConsoleThread, console_of
 
 AVRO = json.dumps(
@@ -119,6 +121,31 @@ def test_avro_without_framing_is_decoded_by_the_topics_schema_when_a_person_asks
     page = console.page(f"{address}/0/0", show_value="schema")
     assert f"version 1 of {topic}-value, chosen on this page" in page
     assert "detected by looking at the bytes" in console.page(f"{address}/0/0")
+
+
+def test_a_person_chooses_the_decoder_of_values_by_hand(
+    browser: Browser, with_registry: ConsoleThread, broker: EmbeddedBroker, registry: str, topic: str
+) -> None:
+    SchemaRegistryClient({"url": registry}).register_schema(f"{topic}-value", Schema(AVRO, "AVRO"))
+    _bare(broker, topic, _avro_value({"id": 1234567, "when": 0}))
+    with opened_page(browser, with_registry.url) as page:
+        page.goto(f"/clusters/local/topics/{topic}/records")
+        row = page.locator("#records tr")
+        expect(row).not_to_contain_text("1234567")
+        page.locator("summary", has_text="Decoders").click()
+        subject = page.get_by_label("Subject of the value")
+        expect(subject).to_be_hidden()
+        page.get_by_label("Show the value as").select_option("schema")
+        subject.fill(f"{topic}-value")
+        page.get_by_role("button", name="Show", exact=True).click()
+        expect(row).to_contain_text('"id": 1234567')
+        screenshot(page, "decoder-chosen")
+        # The choice is part of the address.
+        page.goto(page.url)
+        expect(row).to_contain_text('"id": 1234567')
+        page.get_by_label("Show the value as").select_option("hex")
+        page.get_by_role("button", name="Show", exact=True).click()
+        expect(row).to_contain_text("hex, as chosen, 5 B")
 
 
 def test_protobuf_without_framing_names_fields_that_its_schema_does_not_have(

@@ -7,8 +7,8 @@ client, known by a random id. It *asks* for its subscriptions (GetTelemetrySubsc
 one metric of one client instance with its labels.
 
 Read :mod:`.core` first, which makes the decisions. The shells: :mod:`.client_metrics` is the door
-for handlers, :mod:`.reading` opens a push on a thread, :mod:`.forwarder` and :mod:`.otlp_post` send
-pushes on to a collector.
+for handlers, :mod:`.reading` opens a push on a thread, :mod:`.forwarder` sends pushes on to a
+collector (:mod:`barnabas.telemetry.otlp_post`).
 
 Invariants:
 

@@ -11,11 +11,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from barnabas.client_metrics.otlp_post import Fate, Posted
 from barnabas.env.worker import Worker
 from barnabas.telemetry.catalogue import CLIENT_METRICS_FORWARDED, CLIENT_METRICS_NOT_FORWARDED
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
+from barnabas.telemetry.otlp_post import Fate, Posted
 
 # Collectors take 4 MiB by default (gRPC) and 20 MiB (HTTP).
 POST_BYTES_MAX = 2 * 1024 * 1024

@@ -7,6 +7,7 @@ two forms.
 
 from __future__ import annotations
 
+import time
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -76,6 +77,7 @@ class ConsoleApp:
         as_json = is_api or "application/json" in request.headers.get("accept", "")
         method = "GET" if request.method == "HEAD" else request.method
         call: Call | None = None
+        began = time.perf_counter()
         try:
             found = self._router.find(method, segments)
             if found is None or (not is_api and found[0].method == "GET" and found[0].page is None):
@@ -92,6 +94,8 @@ class ConsoleApp:
         if is_new or session.id != self._cookie_id(request):
             self._set_cookie(response, session)
         response.headers.update(PRIVATE)
+        name = call.operation.name if call is not None else "none"
+        self._services.metrics.answered(name, response.status_code, time.perf_counter() - began)
         return response
 
     async def _called(self, call: Call, *, is_api: bool, as_json: bool) -> Response:

@@ -25,6 +25,10 @@
     header:                 # for login: header
       name: X-Forwarded-User
       trusted_proxies: [10.0.0.0/8]
+    otlp:                   # pushes the metrics of the console
+      endpoint: http://collector:4318/v1/metrics
+      headers: authorization=Bearer abc
+      interval_ms: 15000
 
 A name that the file does not know is an error: a misspelt ``read_only`` must not open a cluster.
 """
@@ -42,6 +46,7 @@ from barnabas.client_settings.errors import SettingsRefused
 from barnabas.client_settings.fetched_values import with_fetched_values
 from barnabas.client_settings.java_names import for_librdkafka
 from barnabas.config.addresses import host_and_port
+from barnabas.config.http_endpoint import header_pairs
 from barnabas.console.core.decoding.decoder_choice import CHOICES, SCHEMA, DecoderChoice, TopicDecoders
 from barnabas.console.settings import (
     DEFAULT_HOST,
@@ -52,6 +57,7 @@ from barnabas.console.settings import (
     HeaderSettings,
     LoginMode,
     OidcSettings,
+    OtlpSettings,
 )
 
 _TOP: Final = {
@@ -66,6 +72,7 @@ _TOP: Final = {
     "clusters": dict,
     "oidc": dict,
     "header": dict,
+    "otlp": dict,
 }
 _OIDC: Final = {
     "issuer": str,
@@ -77,6 +84,7 @@ _OIDC: Final = {
     "principal_claim": str,
     "audience": str,
 }
+_OTLP: Final = {"endpoint": str, "headers": str, "interval_ms": int}
 _HEADER: Final = {"name": str, "trusted_proxies": list, "token_name": str}
 _CLUSTER: Final = {
     "bootstrap": str,
@@ -124,6 +132,7 @@ def console_settings(read: Any, directory: Path) -> ConsoleSettings:
         key_file=given.get("key_file"),
         public_hosts=tuple(str(each) for each in given.get("public_hosts", [])),
         sql=given.get("sql", True),
+        otlp=_otlp(given["otlp"]) if "otlp" in given else None,
     )
 
 
@@ -205,6 +214,20 @@ def _oidc(read: Any, directory: Path) -> OidcSettings:
         principal_claim=given.get("principal_claim", "sub"),
         audience=given.get("audience"),
     )
+
+
+def _otlp(read: Any) -> OtlpSettings:
+    given = _checked(read, _OTLP, "The settings of otlp")
+    if "endpoint" not in given:
+        raise SettingsRefused("The settings of otlp have no endpoint.")
+    return OtlpSettings(given["endpoint"], otlp_headers(given.get("headers")), given.get("interval_ms", OtlpSettings("").interval_ms))
+
+
+def otlp_headers(text: str | None) -> dict[str, str]:
+    pairs = header_pairs(text)
+    if pairs is None:
+        raise SettingsRefused("The headers of otlp are name=value pairs with commas between them.")
+    return pairs
 
 
 def _header(read: Any) -> HeaderSettings:

@@ -102,6 +102,7 @@ class _HttpServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._services.start_collecting()
+        self._services.start_pushing()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

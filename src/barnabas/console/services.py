@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.console.access.cluster_client import ClusterClient
 from barnabas.console.access.pipeline_runs import PipelineRuns
 from barnabas.console.access.rate_collection import RateCollection
+from barnabas.console.console_metrics import ConsoleMetrics
 from barnabas.console.errors import LoginNeeded, NotFound
 from barnabas.console.limits import ADDRESSES_MAX, CLIENTS_MAX, TASKS_MAX, THREADS_MAX
 from barnabas.console.settings import ClusterSettings, ConsoleSettings
@@ -23,6 +24,8 @@ from barnabas.console.web.audit import AuditLog
 from barnabas.console.web.sessions import FailedLogins, Login, Sessions
 from barnabas.console.web.signing import Signer
 from barnabas.telemetry.logs import EventLog
+from barnabas.telemetry.otlp_post import Endpoint
+from barnabas.telemetry.otlp_push import OtlpPush
 
 if TYPE_CHECKING:
     from barnabas.console.web.call import Call
@@ -47,8 +50,13 @@ class Services:
         """Queries of SQL that run."""
         self.pipeline_runs = PipelineRuns()
         self._clients: OrderedDict[tuple[str, bytes], ClusterClient] = OrderedDict()
+        self.metrics = ConsoleMetrics(connected=self._connected, sessions=lambda: len(self.sessions), streams=lambda: self.streams)
+        self._push: OtlpPush | None = None
 
     def close(self) -> None:
+        if self._push is not None:
+            self._push.close()
+            self._push = None
         self.pipeline_runs.close()
         for each in self._clients.values():
             each.close()
@@ -73,6 +81,17 @@ class Services:
             self._rates[each.name] = collection
             if collection.is_possible:
                 self.run_beside(collection.run())
+
+    def start_pushing(self) -> None:
+        """Begins to push the metrics of the console, if the settings name a collector."""
+        found = self.settings.otlp
+        if found is not None:
+            resource = {"service.name": "barnabas-console", "service.instance.id": f"{self.settings.host}:{self.settings.port}"}
+            self._push = OtlpPush(Endpoint(found.endpoint, found.headers), found.interval_ms, self.metrics.metrics, resource, self.log)
+
+    def _connected(self) -> dict[str, bool]:
+        answering = {name for (name, _), client in list(self._clients.items()) if client.is_connected}
+        return {each.name: each.name in answering for each in self.settings.clusters}
 
     def rates_of(self, cluster: str) -> RateCollection | None:
         return self._rates.get(cluster)

@@ -14,6 +14,7 @@ from typing import Final
 
 from barnabas.client_settings.bearer_token import TOKEN
 from barnabas.client_settings.errors import SettingsRefused
+from barnabas.config.http_endpoint import is_http_url
 from barnabas.console.core.decoding.decoder_choice import TopicDecoders
 
 DEFAULT_HOST: Final = "127.0.0.1"
@@ -23,6 +24,9 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 # The colours have a rule each in the style sheet.
 COLOURS: Final = ("red", "orange", "yellow", "green", "blue", "purple", "grey")
 REGISTRY_LOGINS: Final = ("url", "user")
+# The bounds of barnabas.otlp.interval.ms of a node.
+_OTLP_MS_MIN: Final = 100
+_OTLP_MS_MAX: Final = 3_600_000
 
 
 class LoginMode(Enum):
@@ -115,6 +119,16 @@ class HeaderSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class OtlpSettings:
+    """An OpenTelemetry collector that gets the metrics of the console."""
+
+    endpoint: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """They may hold a token."""
+    interval_ms: int = 15_000
+
+
+@dataclass(frozen=True, slots=True)
 class ConsoleSettings:
     clusters: tuple[ClusterSettings, ...]
     host: str = DEFAULT_HOST
@@ -130,6 +144,7 @@ class ConsoleSettings:
     """Names under which browsers reach the console, when a proxy stands before it."""
     sql: bool = True
     """Whether people may query topics; each query is a process."""
+    otlp: OtlpSettings | None = None
 
     @property
     def scheme(self) -> str:
@@ -182,6 +197,13 @@ def check(settings: ConsoleSettings) -> None:
             "choose one with --login, or listen on 127.0.0.1."
         )
     _check_login(settings)
+    if settings.otlp is not None:
+        if not is_http_url(settings.otlp.endpoint):
+            raise SettingsRefused(
+                f"The endpoint of otlp is a URL such as http://collector:4318/v1/metrics, and not {settings.otlp.endpoint!r}."
+            )
+        if not _OTLP_MS_MIN <= settings.otlp.interval_ms <= _OTLP_MS_MAX:
+            raise SettingsRefused(f"interval_ms of otlp is between {_OTLP_MS_MIN} and {_OTLP_MS_MAX}, and not {settings.otlp.interval_ms}.")
     if (settings.certificate_file is None) != (settings.key_file is None):
         raise SettingsRefused("HTTPS needs both a certificate and a key.")
 

@@ -40,7 +40,7 @@ def make_client_metrics(context: NodeContext) -> ClientMetrics:
     if url:
         # Only a node with a collector loads an HTTP client.
         from barnabas.client_metrics.forwarder import Forwarder
-        from barnabas.client_metrics.otlp_post import Endpoint
+        from barnabas.telemetry.otlp_post import Endpoint
 
         endpoint = Endpoint(url, header_pairs(settings.text_or_none(HEADERS)) or {})
         forwarder = Forwarder(endpoint.post, context.metrics, context.log)

@@ -18,7 +18,7 @@ from barnabas.telemetry.probes import Probed, Probes
 from barnabas.telemetry.prometheus import MetricsPage
 
 if TYPE_CHECKING:
-    from barnabas.node.otlp_push import OtlpPush
+    from barnabas.telemetry.otlp_push import OtlpPush
 
 
 class NodePages:
@@ -44,10 +44,22 @@ class NodePages:
         if self._settings.text("barnabas.health.listener"):
             self.health_port = self._listen("barnabas.health.listener", questions)
         if self._settings.text("barnabas.otlp.endpoint"):
-            # The HTTP client is loaded only where it is used.
-            from barnabas.node.otlp_push import OtlpPush
+            self._push = self._pushing()
 
-            self._push = OtlpPush(self._settings, self._metrics, self._settings.integer("node.id"), self._log)
+    def _pushing(self) -> OtlpPush:
+        # The HTTP client is loaded only where it is used.
+        from barnabas.config.http_endpoint import header_pairs
+        from barnabas.telemetry.otlp_post import Endpoint
+        from barnabas.telemetry.otlp_push import OtlpPush
+
+        settings = self._settings
+        endpoint = Endpoint(settings.text("barnabas.otlp.endpoint"), header_pairs(settings.text_or_none("barnabas.otlp.headers")) or {})
+        resource = {
+            "service.name": "barnabas",
+            "service.instance.id": str(settings.integer("node.id")),
+            "barnabas.roles": ",".join(settings.strings("process.roles")),
+        }
+        return OtlpPush(endpoint, settings.integer("barnabas.otlp.interval.ms"), self._metrics, resource, self._log)
 
     def _listen(self, setting: str, routes: dict[str, Route]) -> int:
         server = open_page(self._settings, setting, routes, self._failed)

@@ -10,10 +10,10 @@ import pytest
 
 from barnabas.client_metrics import forwarder as forwarding
 from barnabas.client_metrics.forwarder import Forwarder
-from barnabas.client_metrics.otlp_post import Endpoint
 from barnabas.telemetry.catalogue import CLIENT_METRICS_FORWARDED, CLIENT_METRICS_NOT_FORWARDED
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
+from barnabas.telemetry.otlp_post import Endpoint
 from peers.ports import free_port
 from tests.collector import collector
 from tests.waiting import until_async

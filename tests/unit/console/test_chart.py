@@ -49,3 +49,9 @@ def test_everything_stays_inside_of_the_picture() -> None:
             for bar in series.bars:
                 assert LEFT <= bar.x <= WIDTH
                 assert 0 <= bar.y <= bar.y + bar.height <= HEIGHT
+
+
+def test_a_narrow_chart_ends_at_its_width() -> None:
+    chart = chart_of([("time", "timestamp"), ("lag", "double")], [(f"2026-01-01T00:00:0{each}", each) for each in range(3)], width=400)
+    assert chart is not None
+    assert (chart.width, chart.series[0].points.split()[-1]) == (400, "400.0,10.0")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from barnabas.console.core.flow_picture import BOX_WIDTH, NODES_MAX, picture_of
-from barnabas.console.core.pipeline_file import read_pipeline_file
+from barnabas.console.core.pipeline_file import may_declare, read_pipeline_file
 from barnabas.console.core.pipeline_report import Flow, FlowNode
 
 FILE = """
@@ -62,3 +62,9 @@ def test_a_flow_that_is_empty_or_too_large_has_no_picture() -> None:
     assert picture_of(Flow([FlowNode(str(number), "topic", "source", [], []) for number in range(NODES_MAX + 1)])) is None
     loop = Flow([FlowNode("a", "sql", "step", ["a"], []), FlowNode("a", "topic", "sink", ["a", "nothing"], [])])
     assert picture_of(loop) is not None
+
+
+def test_a_module_of_python_without_a_pipeline_is_no_file_of_one() -> None:
+    assert may_declare("alerts.yaml", "name: alerts")
+    assert may_declare("alerts.py", 'from barnabas.pipelines import Pipeline\n\npipeline = Pipeline("alerts")\n')
+    assert not may_declare("run.py", "from barnabas.pipelines.errors import PipelineError\n")

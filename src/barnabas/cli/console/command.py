@@ -42,6 +42,15 @@ RegistryLogins = Annotated[
 AuditFile = Annotated[Path | None, typer.Option("--audit-file", metavar="FILE", help="Append each change to this file, as a line of JSON.")]
 Certificate = Annotated[Path | None, typer.Option("--tls-certificate", metavar="FILE", help="Serve HTTPS with this certificate chain.")]
 Key = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="The private key of the certificate.")]
+OtlpEndpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--otlp-endpoint",
+        metavar="URL",
+        envvar="KAFKA_BARNABAS_OTLP_ENDPOINT",
+        help="Push the metrics of the console to this OpenTelemetry collector, as OTLP over HTTP.",
+    ),
+]
 WithParent = Annotated[bool, typer.Option("--with-parent", help="Stop when the process that started this one has ended.")]
 
 
@@ -60,6 +69,7 @@ def console(
     audit_file: AuditFile = None,
     tls_certificate: Certificate = None,
     tls_key: Key = None,
+    otlp_endpoint: OtlpEndpoint = None,
     with_parent: WithParent = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
@@ -83,6 +93,8 @@ def console(
         if registry is not None:
             settings = _with_registry(settings, registry, registry_logins)
         settings = _with_options(settings, read_only, audit_file, tls_certificate, tls_key)
+        if otlp_endpoint:
+            settings = _with_otlp(settings, otlp_endpoint)
         problem = run_console(settings, ready=lambda url: typer.echo(f"ready console={url}"))
     except SettingsRefused as refused:
         raise Refused(str(refused)) from refused
@@ -132,6 +144,27 @@ def _with_registry(settings: ConsoleSettings, url: str, logins: bool) -> Console
     login = "user" if logins else "url"
     clusters = (each if each.registry is not None else replace(each, registry=url, registry_login=login) for each in settings.clusters)
     return replace(settings, clusters=tuple(clusters))
+
+
+def _with_otlp(settings: ConsoleSettings, endpoint: str) -> ConsoleSettings:
+    """Headers may hold a token, so they are in the environment or in the file, and not on the
+    command line."""
+    import os
+    from dataclasses import replace
+
+    from barnabas.console.config_file import otlp_headers
+    from barnabas.console.settings import OtlpSettings
+
+    found = settings.otlp or OtlpSettings(endpoint)
+    headers, interval = os.environ.get("KAFKA_BARNABAS_OTLP_HEADERS"), os.environ.get("KAFKA_BARNABAS_OTLP_INTERVAL_MS", "")
+    if interval and not interval.isdecimal():
+        raise SettingsRefused(f"KAFKA_BARNABAS_OTLP_INTERVAL_MS is a number of milliseconds, and not {interval!r}.")
+    return replace(
+        settings,
+        otlp=OtlpSettings(
+            endpoint, found.headers if headers is None else otlp_headers(headers), int(interval) if interval else found.interval_ms
+        ),
+    )
 
 
 def _with_options(

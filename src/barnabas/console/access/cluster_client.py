@@ -83,6 +83,8 @@ class ClusterClient:
         self._kept: dict[str, tuple[float, asyncio.Task[Any]]] = {}
         self._remembered: dict[type, Any] = {}
         self.is_closed = False
+        self.is_connected = False
+        """Whether a broker answered the last request."""
         self._reachable = list(settings.addresses)
 
     def close(self) -> None:
@@ -212,7 +214,13 @@ class ClusterClient:
         return Brokers(response.cluster_id, response.controller_id, tuple(sorted(found, key=lambda each: each.id)))
 
     async def _ask(self, address: str, request: Any, **keywords: Any) -> Any:
-        return await self.run(self._connections.ask, address, request, **keywords)
+        try:
+            response = await self.run(self._connections.ask, address, request, **keywords)
+        except RequestRefused:
+            self.is_connected = False
+            raise
+        self.is_connected = True
+        return response
 
 
 async def _awaited(make: Callable[[], Awaitable[T]]) -> T:

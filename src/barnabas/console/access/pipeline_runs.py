@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from barnabas.console.core.pipeline_file import PipelineFile, read_pipeline_file
+from barnabas.console.core.pipeline_file import PipelineFile, may_declare, read_pipeline_file
 from barnabas.console.errors import BadValue, Busy, NotFound
 
 FILES_MAX: Final = 500
@@ -53,15 +53,17 @@ def pipeline_files(directory: str) -> list[PipelineFile]:
         names = sorted(each.name for each in Path(directory).iterdir() if each.suffix in _SUFFIXES and each.is_file())[:FILES_MAX]
     except OSError as error:
         raise NotFound(f"The directory of pipelines {directory} cannot be read: {error.strerror}.") from error
-    return [_read(Path(directory, name)) for name in names]
+    return [found for name in names if (found := _read(Path(directory, name))) is not None]
 
 
-def _read(path: Path) -> PipelineFile:
+def _read(path: Path) -> PipelineFile | None:
+    """None for a module of Python that declares no pipeline."""
     try:
         with path.open("rb") as file:
-            return read_pipeline_file(path.name, file.read(FILE_BYTES_MAX).decode("utf-8", "replace"))
+            text = file.read(FILE_BYTES_MAX).decode("utf-8", "replace")
     except OSError as error:
         return PipelineFile(path.name, path.stem, None, f"The file cannot be read: {error.strerror}.")
+    return read_pipeline_file(path.name, text) if may_declare(path.name, text) else None
 
 
 class PipelineRuns:

@@ -1,7 +1,9 @@
 """A chart of the rows of an answer: bars for names, lines for numbers and times. Pure.
 
 The first column is the axis, and every column of numbers behind it a series. Places are in the
-units of the picture, which has the size :data:`WIDTH` and :data:`HEIGHT`; a template draws them.
+units of the picture, which has the size :data:`WIDTH` and :data:`HEIGHT`, or is narrower where
+several stand side by side: letters shrink with a picture that is wider than its place. A template
+draws it.
 """
 
 from __future__ import annotations
@@ -59,9 +61,11 @@ class Chart:
     upwards: list[Mark]
     zero: float
     """Where the line of zero is, from the top."""
+    width: int
+    height: int
 
 
-def chart_of(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]) -> Chart | None:
+def chart_of(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], *, width: int = WIDTH) -> Chart | None:
     """``columns`` are names and types. None if there is nothing to draw."""
     if len(columns) < 2 or len(rows) < 2:
         return None
@@ -80,21 +84,21 @@ def chart_of(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]) 
     title = f"{', '.join(columns[index][0] for index in numeric)} by {columns[0][0]}"
     upwards = [Mark(up(each), _short_number(each)) for each in (low, (low + high) / 2, high)]
     if is_line:
-        places = _line_places([row[0] for row in shown])
+        places = _line_places([row[0] for row in shown], width)
         series = [Series(columns[index][0], number, [], _points(places, values[index], up)) for number, index in enumerate(numeric, 1)]
         ends = [(0, places[0]), (len(shown) - 1, places[-1])]
         across = [Mark(place, _axis_label(shown[index][0])) for index, place in ends if place is not None]
-        return Chart(title, series, across, upwards, up(max(low, min(0.0, high))))
+        return Chart(title, series, across, upwards, up(max(low, min(0.0, high))), width, HEIGHT)
     zero = up(0.0)
-    step = (WIDTH - LEFT) / len(shown)
-    width = step * 0.8 / len(numeric)
+    step = (width - LEFT) / len(shown)
+    bar = step * 0.8 / len(numeric)
     series = [
-        Series(columns[index][0], number, _bars(shown, values[index], zero, up, step, width, number - 1, len(numeric)), "")
+        Series(columns[index][0], number, _bars(shown, values[index], zero, up, step, bar, number - 1, len(numeric)), "")
         for number, index in enumerate(numeric, 1)
     ]
     every = max(1, math.ceil(len(shown) / 10))
     across = [Mark(round(LEFT + step * (index + 0.5), 1), _label(row[0])) for index, row in enumerate(shown) if index % every == 0]
-    return Chart(title, series, across, upwards, zero)
+    return Chart(title, series, across, upwards, zero, width, HEIGHT)
 
 
 def _bars(
@@ -115,12 +119,12 @@ def _points(places: Sequence[float | None], values: Sequence[float | None], up: 
     return " ".join(f"{place},{up(value)}" for place, value in sorted(pairs))
 
 
-def _line_places(axis: Sequence[Any]) -> list[float | None]:
+def _line_places(axis: Sequence[Any], width: int) -> list[float | None]:
     numbers = [_moment(each) for each in axis]
     known = [each for each in numbers if each is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     span = (high - low) or 1.0
-    return [None if each is None else round(LEFT + (WIDTH - LEFT) * (each - low) / span, 1) for each in numbers]
+    return [None if each is None else round(LEFT + (width - LEFT) * (each - low) / span, 1) for each in numbers]
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:

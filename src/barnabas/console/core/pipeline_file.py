@@ -1,7 +1,8 @@
 """The file of a pipeline, as far as a picture of it needs. Pure.
 
 The file is not checked here: ``barnabas pipelines validate`` does that. A file in Python would have
-to be run to be read, so only its name is known.
+to be run to be read, so only its name is known. Other modules may lie beside it: they do not make a
+``Pipeline``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import yaml
 from barnabas.console.core.pipeline_report import Flow, FlowNode
 
 _READS: Final = re.compile(r"\b(?:from|join)\s+`?([A-Za-z_]\w*)", re.IGNORECASE)
+_DECLARES: Final = re.compile(r"\bPipeline\(")
 _SOURCES: Final = ("topic", "topics", "pattern", "table", "jdbc", "files", "generator")
 _STEPS: Final = ("sql", "join", "deduplicate", "python", "state")
 _SINKS: Final = ("topic", "jdbc", "lake", "files", "console")
@@ -28,6 +30,11 @@ class PipelineFile:
     """The name that the pipeline reports with."""
     flow: Flow | None
     problem: str | None
+
+
+def may_declare(file: str, text: str) -> bool:
+    """Whether the file has a pipeline, as far as its text tells without running it."""
+    return not file.endswith(".py") or _DECLARES.search(text) is not None
 
 
 def read_pipeline_file(file: str, text: str) -> PipelineFile:

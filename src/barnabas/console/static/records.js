@@ -76,9 +76,30 @@
   document.addEventListener("click", (event) => {
     const button = event.target instanceof Element ? event.target.closest("[data-records]") : null;
     if (!button) return;
-    if (button.dataset.records === "stop") stop(`${text.textContent} Stopped.`);
+    if (button.dataset.records === "stop") stop(source ? `${text.textContent} Stopped.` : "");
     else start(button.dataset.records, button.dataset.url);
   });
+
+  // A file has the matches of the form as it is now, which may have changed since the page was made.
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("[data-exports]") : null;
+    if (!link) return;
+    const url = new URL(link.href);
+    const query = new URLSearchParams(new FormData(form));
+    query.delete("size");
+    if (query.get("begin") === "newest") query.set("begin", "oldest");
+    query.set("format", link.dataset.exports);
+    url.search = query;
+    link.href = url;
+  });
+
+  // The slider begins at the time of the page. A time without a zone is UTC.
+  const slider = document.getElementById("time-slider");
+  if (slider) {
+    const typed = document.getElementById(slider.dataset.sets).value.trim();
+    const moment = Date.parse(typed) && Date.parse(/Z$|[+-]\d\d:?\d\d$/i.test(typed) ? typed : `${typed}Z`);
+    if (moment) slider.value = moment;
+  }
 
   document.addEventListener("input", (event) => {
     const slider = event.target;

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from barnabas.console.access.group_descriptions import describe_group, describe_groups
+from barnabas.console.access.group_measures import GroupMeasures
 from barnabas.console.access.group_progress import progress_of, timed
 from barnabas.console.access.groups import GroupListing, all_groups, group_named
 from barnabas.console.access.lag_watch import LagWatch
 from barnabas.console.access.share_deliveries import DeliveredRange, delivered_ranges
 from barnabas.console.core.group import Group, GroupKind, Member, Subtopology
 from barnabas.console.core.group_lag import Progress, longest, total_lag
+from barnabas.console.core.group_order import COLUMNS, GroupMeasure, ordered_by_number
 from barnabas.console.core.lag_history import LagHistory
 from barnabas.console.core.paging import Page, matching, ordered, page_of
 from barnabas.console.errors import ConsoleError
@@ -24,13 +26,13 @@ from barnabas.console.web.operation import view
 from barnabas.console.web.parameters import Parameter
 
 STATES: Final = ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "NotReady", "Dead")
-# Only by what a list of groups tells: members and lag of 10,000 groups would take minutes.
-_ORDERED_BY: Final[dict[str, Callable[[GroupListing], Any]]] = {
+# Orders of the list: by what coordinators list, and by what each group must be asked for.
+_LISTED: Final[dict[str, Callable[[GroupListing], Any]]] = {
     "group": lambda each: each.id,
     "kind": lambda each: (each.kind, each.id),
     "state": lambda each: (each.state, each.id),
 }
-_ORDERS: Final = tuple(f"{sign}{each}" for each in _ORDERED_BY for sign in ("", "-"))
+_ORDERS: Final = tuple(f"{sign}{each}" for each in (*_LISTED, *COLUMNS) for sign in ("", "-"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,9 @@ class GroupList:
     states: dict[str, int]
     page: Page[GroupRow]
     sort: str
+    measured: int | None
+    """Groups whose lag, members and partitions are known, for an order by one of them. The others
+    come last, until their coordinators have answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +104,20 @@ class GroupDeliveries:
 
 
 async def list_groups(call: Call) -> GroupList:
-    """Only the groups of the page are described."""
+    """Only the groups of the page are described, unless the order needs numbers of all."""
     client = call.cluster
     search, kind, state = call.text("search"), call.text("kind"), call.text("state")
     found = matching((await all_groups(client)).values(), search, lambda each: each.id)
     kinds, states = Counter(each.kind for each in found), Counter(each.state for each in found)
     chosen = [each for each in found if kind in ("", each.kind) and state in ("", each.state)]
-    sort = call.text("sort")
-    chosen = ordered(chosen, _ORDERED_BY[sort.removeprefix("-")], descending=sort.startswith("-"))
+    sort, measured = call.text("sort"), None
+    column, descending = sort.removeprefix("-"), sort.startswith("-")
+    if column in COLUMNS:
+        numbers = await client.remembered(GroupMeasures).of(client, chosen)
+        measured = len(numbers)
+        chosen = ordered_by_number(chosen, lambda each: each.id, lambda each: _number(numbers.get(each.id), column), descending=descending)
+    else:
+        chosen = ordered(chosen, _LISTED[column], descending=descending)
     page = page_of(chosen, call.number("page"), call.number("size"))
     described = await describe_groups(client, page.items)
     progress = await progress_of(client, page.items)
@@ -131,6 +142,9 @@ async def list_groups(call: Call) -> GroupList:
                 longest(one.lag_seconds for one in own),
             )
         )
+    if column in COLUMNS:
+        # The rows are newer than the numbers that chose them, and must not look unordered.
+        rows = ordered_by_number(rows, lambda each: each.id, lambda each: getattr(each, column), descending=descending)
     return GroupList(
         search,
         kind,
@@ -139,7 +153,12 @@ async def list_groups(call: Call) -> GroupList:
         dict(sorted(states.items())),
         Page(rows, page.number, page.pages, page.size, page.total),
         sort,
+        measured,
     )
+
+
+def _number(measured: GroupMeasure | None, column: str) -> int | None:
+    return None if measured is None else COLUMNS[column](measured)
 
 
 async def show_group(call: Call) -> GroupView:
@@ -201,12 +220,12 @@ OPERATIONS: Final = (
         "list_groups",
         "/clusters/{cluster}/groups",
         list_groups,
-        summary="Groups of every kind by name, a page at a time, with their lag in records and seconds.",
+        summary="Groups of every kind, a page at a time, with their lag in records and seconds.",
         page="groups/list.html",
         parameters=(
             SEARCH,
             Parameter("kind", "Only groups of this kind.", default="", choices=("", *GroupKind)),
-            Parameter("sort", "The order; a minus reverses it.", default="group", choices=_ORDERS),
+            Parameter("sort", "The order; a minus reverses it. Groups without the number come last.", default="group", choices=_ORDERS),
             Parameter("state", "Only groups in this state.", default="", choices=("", *STATES)),
             PAGE,
             SIZE,

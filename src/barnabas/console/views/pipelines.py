@@ -21,6 +21,9 @@ from barnabas.console.views.topics import PAGE, SEARCH, SIZE
 from barnabas.console.web.call import Call
 from barnabas.console.web.operation import Changed, Operation, change, view
 
+# Three charts stand side by side on a page.
+CHART_WIDTH: Final = 400
+
 
 @dataclass(frozen=True, slots=True)
 class PipelineRow:
@@ -142,8 +145,13 @@ def _charts(batches: list[Batch]) -> list[Chart]:
         ("lag in records", [each.lag_total for each in batches]),
         ("batch in ms", [each.batch_ms for each in batches]),
     ]
-    times = [datetime.fromtimestamp(max(each.at_ms, 0) / 1000, UTC).isoformat(timespec="seconds") for each in batches]
-    made = [chart_of([("time", "timestamp"), (name, "double")], list(zip(times, values, strict=True))) for name, values in parts]
+    # A query may finish several batches in a second.
+    times = [datetime.fromtimestamp(max(each.at_ms, 0) / 1000, UTC).isoformat(timespec="milliseconds") for each in batches]
+    made = [
+        chart_of([("time", "timestamp"), (name, "double")], list(zip(times, values, strict=True)), width=CHART_WIDTH)
+        for name, values in parts
+        if any(each is not None for each in values)
+    ]
     return [each for each in made if each is not None]
 
 

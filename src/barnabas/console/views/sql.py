@@ -13,7 +13,7 @@ from barnabas.console.access.cluster_client import ClusterClient
 from barnabas.console.access.offsets import bounds
 from barnabas.console.access.record_pages import page_newest
 from barnabas.console.access.sql_process import Columns, Ended, Row, Silence, run_query
-from barnabas.console.core.chart import HEIGHT, WIDTH, Chart, chart_of
+from barnabas.console.core.chart import Chart, chart_of
 from barnabas.console.core.sql_completion import Word, completions, fields_of, named_topics, read_json, typed_word
 from barnabas.console.core.sql_output import Column
 from barnabas.console.errors import BadValue, Busy, ConsoleError, Forbidden
@@ -178,7 +178,7 @@ def _chart(columns: list[Column], rows: list[list[Any]]) -> Chart | None:
 
 def _chart_event(columns: list[Column], rows: list[list[Any]]) -> bytes:
     chart = _chart(columns, rows)
-    return _event("chart", {"html": render("sql/chart.html", chart=chart, width=WIDTH, height=HEIGHT) if chart is not None else ""})
+    return _event("chart", {"html": render("sql/chart.html", chart=chart) if chart is not None else ""})
 
 
 def _row_html(columns: list[Column], values: list[Any]) -> str:

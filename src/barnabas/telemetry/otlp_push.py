@@ -1,4 +1,4 @@
-"""Pushes the metrics of a node to an OpenTelemetry collector, on a thread of its own.
+"""Pushes the metrics of a process to an OpenTelemetry collector, on a thread of its own.
 
 A push that fails is not repeated: counters are cumulative, so the next push has what the lost one
 had. The log has a line when pushes begin to fail, and one when they work again.
@@ -8,35 +8,27 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from typing import Final
 
 from barnabas import __version__
-from barnabas.client_metrics.otlp_post import Endpoint, Fate
-from barnabas.config.http_endpoint import header_pairs
-from barnabas.config.settings import BrokerSettings
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.telemetry.otlp_metrics import otlp_metrics
+from barnabas.telemetry.otlp_post import Endpoint, Fate
 
-ENDPOINT: Final = "barnabas.otlp.endpoint"
-HEADERS: Final = "barnabas.otlp.headers"
-INTERVAL_MS: Final = "barnabas.otlp.interval.ms"
-# A node that stops waits this long for its last push, and for one that is under way.
+# A process that stops waits this long for its last push, and for one that is under way.
 _CLOSE_SECONDS_MAX: Final = 2.0
 
 
 class OtlpPush:
-    def __init__(self, settings: BrokerSettings, metrics: Metrics, node_id: int, log: EventLog) -> None:
-        self._endpoint = Endpoint(settings.text(ENDPOINT), header_pairs(settings.text_or_none(HEADERS)) or {})
-        self._interval_seconds = settings.integer(INTERVAL_MS) / 1000
+    def __init__(self, endpoint: Endpoint, interval_ms: int, metrics: Metrics, resource: Mapping[str, str], log: EventLog) -> None:
+        """``resource`` describes the process, besides the version that runs."""
+        self._endpoint = endpoint
+        self._interval_seconds = interval_ms / 1000
         self._metrics = metrics
         self._log = log
-        self._resource = {
-            "service.name": "barnabas",
-            "service.version": __version__,
-            "service.instance.id": str(node_id),
-            "barnabas.roles": ",".join(settings.strings("process.roles")),
-        }
+        self._resource = {**resource, "service.version": __version__}
         self._started_ns = time.time_ns()
         self._fails = False
         self._stopping = threading.Event()
@@ -44,7 +36,7 @@ class OtlpPush:
         self._thread.start()
 
     def close(self) -> None:
-        """The last push has the counts of the node's end."""
+        """The last push has the counts of the end of the process."""
         self._stopping.set()
         self._thread.join(_CLOSE_SECONDS_MAX)
 

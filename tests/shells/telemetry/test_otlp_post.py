@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.client_metrics.otlp_post import Endpoint, Fate
+from barnabas.telemetry.otlp_post import Endpoint, Fate
 from tests.cli.running import Cli
 from tests.collector import collector
 
