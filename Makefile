@@ -59,8 +59,10 @@ test-hostile: $(STAMP)
 up: $(STAMP) scanner
 	$(BIN)/barnabas up
 
+# BENCH has options: BENCH=--with-peers measures kfake, Tansu and NATS JetStream too, docs/peers.md.
+# They are built into .peers/ then, with Go and cargo.
 bench: $(STAMP) scanner kafka-jars
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench $(BENCH)
 
 soak: $(STAMP) scanner kafka-jars
 	$(PYTEST) -m soak --timeout 7200 tests
@@ -159,4 +161,4 @@ lock: $(STAMP)
 	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --extra sql --extra tiered --extra registry --extra console --extra docs --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
 
 clean:
-	rm -rf $(SCANNER) $(VENV) build dist .kafka .barnabas .bench site .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(SCANNER) $(VENV) build dist .kafka .barnabas .bench .peers site .mypy_cache .ruff_cache .hypothesis

@@ -26,6 +26,7 @@ How the measurements are kept fair:
 ``drawing``        shapes and words as SVG
 ``charts``         the figures of the page
 ``report``         a table on the terminal, a page in ``docs/``
+``peers/``         what users might pick instead, measured with the same clients
 ``scale/``         the same servers with more and more groups, offsets and members
 =================  =================================================================
 """

@@ -17,6 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench import charts, kept_results, machine, report
 from bench.measurement import FULL, QUICK, Effort, Row
+from bench.peers.page import page as peers_page
+from bench.peers.rows import ALL as PEER_ROWS
+from bench.peers.run import measure_peers
 from bench.programs import BUILT
 from bench.results import Comparison, RowResult
 from bench.rounds import measure_row
@@ -27,6 +30,8 @@ from peers import apache_kafka
 
 ROUNDS = 5
 QUICK_ROUNDS = 1
+# The code of a program that Ctrl-C ended.
+INTERRUPTED = 130
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 # Wide enough for the table when the output has no width: a file, or a pipe.
@@ -41,6 +46,14 @@ def main() -> int:
         target = arguments.output or PAGE
         _draw(kept_results.load(target.with_suffix(".json").read_text()).comparisons, target)
         return 0
+    if arguments.only == "peers":
+        return _measure_peers(arguments)
+    code = _measure_rows(arguments)
+    # The peers come last, so that a run that is interrupted has the benchmarks.
+    return _measure_peers(arguments) or code if arguments.with_peers and code != INTERRUPTED else code
+
+
+def _measure_rows(arguments: argparse.Namespace) -> int:
     systems, missing = _choose_systems(arguments.only)
     if not systems:
         console.print(f"Apache Kafka cannot be measured: {missing}.")
@@ -68,15 +81,38 @@ def main() -> int:
         console.print("Interrupted.")
         if results:
             console.print(report.terminal_table(run))
-        return 130
+        return INTERRUPTED
     console.print(report.terminal_table(run))
     whole = len(rows) == len(ALL) and arguments.only is None and not arguments.quick
     target = arguments.output or (PAGE if whole else BUILT / "benchmarks.md")
     drawn = _draw(run.comparisons(), target)
     target.write_text(report.page(run, drawn))
     target.with_suffix(".json").write_text(kept_results.dump(run.kept()))
-    console.print(f"Written to {target.relative_to(Path.cwd()) if target.is_relative_to(Path.cwd()) else target}.")
+    console.print(f"Written to {_shown(target)}.")
     return 1 if any(result.failures for result in results) else 0
+
+
+def _measure_peers(arguments: argparse.Namespace) -> int:
+    rows = [row for row in PEER_ROWS if _chosen(row, arguments.rows)]
+    if not rows:
+        console.print(f"No row of the peers matches {arguments.rows!r}.")
+        return 1
+    rounds = arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS)
+    run = measure_peers(rows, rounds=rounds, quick=arguments.quick, say=partial(console.print, highlight=False, soft_wrap=True))
+    whole = len(rows) == len(PEER_ROWS) and not arguments.quick
+    # A page that was asked for with --output is that of the benchmarks, unless only the peers run.
+    asked = arguments.output if arguments.only == "peers" else None
+    target = asked or (PAGE.with_name("peers.md") if whole else BUILT / "peers.md")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(peers_page(run))
+    target.with_suffix(".json").write_text(kept_results.dump(run.kept()))
+    console.print(f"Written to {_shown(target)}.")
+    # A peer that fails in a row is a fact for the page, not a failure of the benchmark.
+    return 0
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _draw(comparisons: Sequence[Comparison], page: Path) -> list[str]:
@@ -94,7 +130,12 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=_positive, help=f"how often each row counts (default {ROUNDS}; with --quick {QUICK_ROUNDS})")
     parser.add_argument("--quick", action="store_true", help="little work in each row: to see that everything works")
     parser.add_argument("--rows", metavar="PATTERN", default="*", help="only rows whose name contains this; * and ? as in file names")
-    parser.add_argument("--only", choices=["barnabas", "kafka"], help="only one of the two")
+    parser.add_argument("--only", choices=["barnabas", "kafka", "peers"], help="only one of the two, or only the rows of --with-peers")
+    parser.add_argument(
+        "--with-peers",
+        action="store_true",
+        help="then measure kfake, Tansu and NATS JetStream beside both, and write docs/peers.md (builds them into .peers/)",
+    )
     parser.add_argument("--draw", action="store_true", help="measure nothing; draw the figures again from the results beside the page")
     parser.add_argument(
         "--output",

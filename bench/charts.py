@@ -127,7 +127,7 @@ def _times(ratio: float) -> str:
 
 def throughput(comparisons: Sequence[Comparison]) -> Drawing | None:
     points = [(float(found[1]), each) for each in comparisons if (found := _CONNECTIONS.match(each.figure.name))]
-    return _curves(
+    return curves(
         points,
         title="Small produce requests",
         subtitle="Requests a second, each with one record of 100 bytes, acks=all. Higher is better",
@@ -140,7 +140,7 @@ def throughput(comparisons: Sequence[Comparison]) -> Drawing | None:
 
 def latency(comparisons: Sequence[Comparison]) -> Drawing | None:
     points = [(float(found[1]), each) for each in comparisons if (found := _PERCENTILE.match(each.figure.name))]
-    return _curves(
+    return curves(
         points,
         title="End-to-end latency",
         subtitle="From a producer to a consumer that waits, over percentiles. Lower is better",
@@ -151,7 +151,7 @@ def latency(comparisons: Sequence[Comparison]) -> Drawing | None:
     )
 
 
-def _curves(
+def curves(
     points: Sequence[tuple[float, Comparison]],
     *,
     title: str,
@@ -161,6 +161,7 @@ def _curves(
     unit: str,
     from_zero: bool = False,
 ) -> Drawing | None:
+    """One curve for each system; None if there are fewer than two points."""
     points = sorted(((value, each) for value, each in points if each.spreads), key=lambda point: point[0])
     if len(points) < 2:
         return None

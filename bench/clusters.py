@@ -16,7 +16,7 @@ from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, Partit
 from bench import usage
 from bench.measurement import MeasurementFailed
 from bench.requests import ask
-from bench.systems import System
+from bench.systems import ComparedSystem, System
 from peers.cluster import Cluster, Node
 
 NODES = 3
@@ -33,7 +33,7 @@ _numbers = itertools.count(1)
 class _Nodes:
     """A system's server as the program of a cluster's nodes."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: ComparedSystem) -> None:
         self.name = system.name
         self._system = system
 
@@ -47,6 +47,7 @@ class _Nodes:
 
 @contextmanager
 def three_nodes(system: System) -> Iterator[Cluster]:
+    assert isinstance(system, ComparedSystem), "a peer is one server"
     with ExitStack() as stack:
         try:
             cluster = stack.enter_context(Cluster(_Nodes(system), brokers=NODES, properties=SETTINGS))

@@ -82,12 +82,12 @@ def closed_loop(
         "value-bytes": value_bytes,
         "acks": acks,
     }
-    return _run_json([str(_closed_loop()), *(f"--{name}={value}" for name, value in options.items())])
+    return run_json([str(_closed_loop()), *(f"--{name}={value}" for name, value in options.items())])
 
 
 def commit_loop(*, port: int, group: str, topic: str, connections: int, partitions: int, seconds: float) -> dict[str, float]:
     options = {"port": port, "group": group, "topic": topic, "connections": connections, "partitions": partitions, "seconds": seconds}
-    return _run_json([str(_closed_loop()), *(f"--{name}={value}" for name, value in options.items())])
+    return run_json([str(_closed_loop()), *(f"--{name}={value}" for name, value in options.items())])
 
 
 def librdkafka_load(
@@ -104,7 +104,7 @@ def librdkafka_load(
     """``command`` is produce, consume, latency or transactions; ``properties`` override its own."""
     further = [f"{name}={value}" for name, value in (properties or {}).items()]
     counts = [str(partitions), str(value_bytes), str(records)]
-    return _run_json([str(_librdkafka_load()), command, bootstrap, topic, *counts, codec, *further])
+    return run_json([str(_librdkafka_load()), command, bootstrap, topic, *counts, codec, *further])
 
 
 def handshakes(*, port: int, seconds: int) -> float:
@@ -139,7 +139,7 @@ def share_consumers(client: str, *, bootstrap: str, topic: str, group: str, cons
     arguments = (bootstrap, topic, group, str(consumers), mode, str(records))
     if client == "Java":
         return _run_java("ShareConsumers", *arguments)
-    return _run_json([sys.executable, "-m", "bench.share_consumers", *arguments])
+    return run_json([sys.executable, "-m", "bench.share_consumers", *arguments])
 
 
 def java_transactions(*, bootstrap: str, topic: str, value_bytes: int, transactions: int, warm_up_transactions: int) -> dict[str, float]:
@@ -152,10 +152,10 @@ def _run_java(name: str, *arguments: str) -> dict[str, float]:
     command = apache_kafka.java(name, *arguments, options=_CLIENT_JVM_OPTIONS)
     class_path = command.index("-cp") + 1
     command[class_path] += f"{os.pathsep}{classes}"
-    return _run_json(command)
+    return run_json(command)
 
 
-def _run_json(command: Sequence[str]) -> dict[str, float]:
+def run_json(command: Sequence[str]) -> dict[str, float]:
     printed = _run(command)
     try:
         return {name: float(value) for name, value in json.loads(printed).items()}

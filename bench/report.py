@@ -129,12 +129,13 @@ def _explanations(run: Run) -> list[str]:
         "The figures turn the ratio round where lower is better, so that more is always better there.",
         "1 MB is 10^6 bytes, 1 KB is 1,000 bytes.",
         "`benchmarks.json` beside this page has the same numbers for programs.",
+        "[Scale](scale.md) shows how costs grow with the number of partitions, connections and groups.",
         "",
-        *(f"- **{family}**: {_sentence_a_line(about)}" for family, about in abouts.items()),
+        *(f"- **{family}**: {sentence_a_line(about)}" for family, about in abouts.items()),
     ]
 
 
-def _sentence_a_line(text: str) -> str:
+def sentence_a_line(text: str) -> str:
     """Break lines so that a changed sentence is a changed line; indent, as part of a list."""
     return _BETWEEN_SENTENCES.sub("\n  ", text)
 
@@ -175,14 +176,14 @@ def _cells(run: Run, result: RowResult, comparison: Comparison) -> list[str]:
     return [
         figure.name,
         figure.unit,
-        *(_spread(comparison.spreads.get(system.key), skipped=result.skipped is not None) for system in run.systems),
+        *(spread_cell(comparison.spreads.get(system.key), skipped=result.skipped is not None) for system in run.systems),
         "" if ratio is None else f"{ratio:.3f}",
         _goal(figure),
         comparison.verdict.value,
     ]
 
 
-def _spread(values: Spread | None, *, skipped: bool) -> str:
+def spread_cell(values: Spread | None, *, skipped: bool) -> str:
     if values is None:
         return "skipped" if skipped else "failed"
     if values.least == values.most:

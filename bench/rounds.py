@@ -19,7 +19,7 @@ from bench.systems import ServerDied, System
 
 # The failures that a measurement may have. Any other exception is a bug of the benchmark and ends
 # it.
-_TROUBLE = (MeasurementFailed, ServerDied, KafkaException, subprocess.SubprocessError, OSError, RuntimeError)
+TROUBLE = (MeasurementFailed, ServerDied, KafkaException, subprocess.SubprocessError, OSError, RuntimeError)
 
 # Called before each measurement with the row, the system and the round; round 0 does not count.
 OnTurn = Callable[[Row, System, int], None]
@@ -45,7 +45,7 @@ def measure_row(row: Row, systems: Sequence[System], *, rounds: int, effort: Eff
                 if system.key not in measures:
                     measures[system.key] = sessions.enter_context(_Forgiving(row, system, effort, result))
                 values = measures[system.key]()
-            except _TROUBLE as trouble:
+            except TROUBLE as trouble:
                 result.failures[system.key] = _sentence(trouble)
                 continue
             assert len(values) == len(row.figures), "a value for each figure"
@@ -71,7 +71,7 @@ class _Forgiving:
     def __exit__(self, *reason: object) -> None:
         try:
             self._session.__exit__(None, None, None)
-        except _TROUBLE as trouble:
+        except TROUBLE as trouble:
             self._result.failures.setdefault(self._system.key, _sentence(trouble))
 
 

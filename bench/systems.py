@@ -25,6 +25,8 @@ from bench import usage
 from peers import apache_kafka
 
 START_SECONDS_MAX = 60.0
+# A stop with tens of thousands of partitions on a busy machine.
+STOP_SECONDS_MAX = 600.0
 LOG_CHARACTERS_SHOWN = 2000
 
 # Settings in addition to those that a single node needs. Topics are created explicitly, so that a
@@ -99,24 +101,37 @@ class Server:
 
     def restart(self) -> None:
         """Kill the server, start it again on its data, and wait for its port."""
-        self._kill()
-        self._start()
+        self.kill()
+        self.start_again()
         self.await_port()
+
+    def start_again(self) -> None:
+        """Starts the server on its data, and does not wait for it."""
+        assert self._process.poll() is not None, f"{self._name} is running"
+        self._start()
+
+    def stop(self) -> None:
+        """Ends the server by SIGTERM, so that it marks its logs as clean."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS_MAX)
+        except subprocess.TimeoutExpired as late:
+            raise ServerDied(f"{self._name} did not stop in {STOP_SECONDS_MAX:g} s") from late
 
     def check_alive(self) -> None:
         if self._process.poll() is not None:
             written = self._log.read_text(errors="replace")[-LOG_CHARACTERS_SHOWN:]
             raise ServerDied(f"{self._name} ended with code {self._process.returncode}: {written.strip()}")
 
-    def await_port(self) -> None:
-        deadline = time.monotonic() + START_SECONDS_MAX
+    def await_port(self, seconds_max: float = START_SECONDS_MAX) -> None:
+        deadline = time.monotonic() + seconds_max
         while time.monotonic() < deadline:
             self.check_alive()
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
             time.sleep(0.01)
-        raise ServerDied(f"{self._name} did not open its port in {START_SECONDS_MAX:g} s")
+        raise ServerDied(f"{self._name} did not open its port in {seconds_max:g} s")
 
     def cpu_seconds(self) -> float:
         self.check_alive()
@@ -129,10 +144,10 @@ class Server:
     def end(self) -> None:
         """Kill the server: its data is not needed, and a shutdown that hangs would leave a process
         behind."""
-        self._kill()
+        self.kill()
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -151,16 +166,8 @@ class System(ABC):
     def version(self) -> str: ...
 
     @abstractmethod
-    def format_storage(self, properties: Path) -> None: ...
-
-    @abstractmethod
-    def command(self, properties: Path) -> list[str]: ...
-
-    @abstractmethod
-    def version_command(self) -> list[str]: ...
-
-    @abstractmethod
-    def list_topics_command(self, bootstrap: str) -> list[str]: ...
+    def launch(self, settings: Mapping[str, str]) -> Server:
+        """A server with data of its own, whose port need not be open yet."""
 
     def server(self) -> Server:
         """The long-running server. If it died, that row has failed, and the next row gets a new
@@ -171,7 +178,7 @@ class System(ABC):
             except ServerDied:
                 self.close()
         if self._server is None:
-            self._server = self._launch({})
+            self._server = self.launch({})
             try:
                 self._server.await_port()
                 if self.on_started is not None:
@@ -185,7 +192,7 @@ class System(ABC):
     def fresh_server(self, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
         """A server just started on a newly formatted directory, with additional settings; its port
         is not open yet."""
-        server = self._launch(settings or {})
+        server = self.launch(settings or {})
         try:
             yield server
         finally:
@@ -196,7 +203,23 @@ class System(ABC):
         if server is not None:
             server.end()
 
-    def _launch(self, settings: Mapping[str, str]) -> Server:
+
+class ComparedSystem(System):
+    """One of the two systems of the benchmarks: it reads Kafka's ``server.properties``."""
+
+    @abstractmethod
+    def format_storage(self, properties: Path) -> None: ...
+
+    @abstractmethod
+    def command(self, properties: Path) -> list[str]: ...
+
+    @abstractmethod
+    def version_command(self) -> list[str]: ...
+
+    @abstractmethod
+    def list_topics_command(self, bootstrap: str) -> list[str]: ...
+
+    def launch(self, settings: Mapping[str, str]) -> Server:
         directory = Path(tempfile.mkdtemp(prefix=f"bench-{self.key}-"))
         try:
             port, controller_port = apache_kafka.free_port(), apache_kafka.free_port()
@@ -210,7 +233,7 @@ class System(ABC):
             raise
 
 
-class Barnabas(System):
+class Barnabas(ComparedSystem):
     key = "barnabas"
     name = "Barnabas"
 
@@ -241,7 +264,7 @@ class Barnabas(System):
             raise ServerDied(f"barnabas {' '.join(arguments[:2])} failed: {(done.stderr or done.stdout).strip()}")
 
 
-class ApacheKafka(System):
+class ApacheKafka(ComparedSystem):
     key = "kafka"
     name = "Apache Kafka"
 

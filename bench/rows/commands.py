@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench.measurement import Better, Effort, Figure, Goal, Measure, MeasurementFailed
-from bench.systems import System
+from bench.systems import ComparedSystem, System
 from bench.topics import new_topic
 
 COMMAND_SECONDS_MAX = 60.0
@@ -35,6 +35,7 @@ class Commands:
 
     @contextmanager
     def session(self, system: System, effort: Effort) -> Iterator[Measure]:
+        assert isinstance(system, ComparedSystem), "a peer has other commands"
         server = system.server()
         with new_topic(server, 1):
             yield lambda: (_seconds(system.version_command()), _seconds(system.list_topics_command(server.bootstrap)))

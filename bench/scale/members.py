@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from functools import partial
 
 import uvloop
 
@@ -11,6 +11,7 @@ from bench.classic_member import ClassicMember
 from bench.consumer_member import ConsumerMember
 from bench.members import Crowd, Member
 from bench.requests import await_group_coordinator
+from bench.scale.scale_row import ScaleFigure, ScaleRow
 from bench.systems import Server, System
 from bench.topics import new_topic
 
@@ -19,15 +20,7 @@ PARTITIONS_EACH = 2
 STEADY_SECONDS = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class MembersCost:
-    form_seconds: float
-    form_cpu_seconds: float
-    steady_cpu: float
-    """CPU seconds for each second in which the members only send heartbeats."""
-
-
-def measure_members(system: System, *, protocol: str, members: int) -> MembersCost:
+def measure_members(protocol: str, system: System, members: int) -> tuple[float, ...]:
     partitions = PARTITIONS_EACH * members
     with system.fresh_server({"group.max.size": "100000", "group.consumer.max.size": "100000"}) as server:
         server.await_port()
@@ -38,12 +31,32 @@ def measure_members(system: System, *, protocol: str, members: int) -> MembersCo
             return uvloop.run(_measure(server, crowd, PROTOCOLS[protocol], members))
 
 
-async def _measure(server: Server, crowd: Crowd, member: type[Member], members: int) -> MembersCost:
+async def _measure(server: Server, crowd: Crowd, member: type[Member], members: int) -> tuple[float, ...]:
     try:
         before = server.cpu_seconds()
         seconds = await crowd.form([member(crowd, number, members) for number in range(members)])
         formed = server.cpu_seconds()
         await asyncio.sleep(STEADY_SECONDS)
-        return MembersCost(seconds, formed - before, (server.cpu_seconds() - formed) / STEADY_SECONDS)
+        return formed - before, 100 * (server.cpu_seconds() - formed) / STEADY_SECONDS, seconds
     finally:
         await crowd.disperse()
+
+
+def _row(protocol: str) -> ScaleRow:
+    return ScaleRow(
+        name=f"{protocol} members",
+        counted="members",
+        about=f"One group of the {protocol} protocol, and a topic with two partitions for each member. "
+        "All members join at once, and each sends ten heartbeats a second.",
+        sizes={"barnabas": (100, 300, 1000), "kafka": (100, 300, 1000)},
+        figures=(
+            ScaleFigure("until stable", "s", each="ms"),
+            ScaleFigure("heartbeats", "% of a core", each="us/s"),
+            ScaleFigure("until stable", "s of wall clock"),
+        ),
+        measure=partial(measure_members, protocol),
+    )
+
+
+CLASSIC_MEMBERS = _row("classic")
+CONSUMER_MEMBERS = _row("consumer")

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.measurement import Better, Effort, Figure, Goal, Measure, MeasurementFailed
-from bench.systems import System
+from bench.systems import ComparedSystem, System
 
 
-class StagedSystem(System):
+class StagedSystem(ComparedSystem):
     """Never started: a staged row asks it for nothing but its name."""
 
     def __init__(self, key: str, name: str) -> None:
