@@ -33,6 +33,10 @@ _CODE = re.compile(r"``[^`]*``|`[^`\n]*`")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 # A string that is a sentence rather than a name, a key or a pattern.
 _SENTENCE = re.compile(r"[A-Za-z]{2,} [a-z]+ [a-z]+")
+# It ends a sentence, so every pattern that matches in a passage also matches in the joined text.
+_BETWEEN_PASSAGES = "\n.\n"
+# The fields of a node that hold statements, or handlers and cases, which hold statements in turn.
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +92,26 @@ def check(path: Path, source: str) -> list[Finding]:
     if path.suffix == ".md":
         passages, findings = _markdown(source), _wide_table_rows(path, source)
     else:
-        file = PythonFile.parse(source)
+        strings_are_prose = path.parts[0] not in ("tests", "checks")
+        file = PythonFile.parse(source, expressions=strings_are_prose)
         findings = _wide_prose(path, file)
         passages = [*_comments(file), *_docstrings(file), *_test_names(file)]
-        if path.parts[0] not in ("tests", "checks"):
+        if strings_are_prose:
             passages += _strings(file)
-    return findings + [finding for passage in passages for finding in _tics(path, passage)]
+    return findings + list(_tics(path, passages))
 
 
-def _tics(path: Path, passage: Passage) -> Iterator[Finding]:
-    text = _CODE.sub(lambda match: re.sub(r"[^\n]", "`", match[0]), passage.text)
-    for tic in TICS:
-        if passage.heading and not tic.in_headings:
-            continue
-        for match in tic.pattern.finditer(text):
-            yield Finding(path, passage.line_at(match.start()), tic.name, tic.suggestion)
+def _tics(path: Path, passages: Sequence[Passage]) -> Iterator[Finding]:
+    texts = [_CODE.sub(lambda match: re.sub(r"[^\n]", "`", match[0]), passage.text) for passage in passages]
+    whole = _BETWEEN_PASSAGES.join(texts)
+    # Most files have no tic at all, and one search of a whole file is cheaper than many short ones.
+    suspects = [tic for tic in TICS if tic.pattern.search(whole)]
+    for passage, text in zip(passages, texts, strict=True):
+        for tic in suspects:
+            if passage.heading and not tic.in_headings:
+                continue
+            for match in tic.pattern.finditer(text):
+                yield Finding(path, passage.line_at(match.start()), tic.name, tic.suggestion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +131,11 @@ class PythonFile:
     docstrings: list[ast.Constant]
 
     @classmethod
-    def parse(cls, source: str) -> "PythonFile":
+    def parse(cls, source: str, *, expressions: bool) -> "PythonFile":
+        """``nodes`` has expressions only on request: they are most of a module, and only strings
+        are in them."""
         lines = source.split("\n")
-        nodes = list(_walk(ast.parse(source)))
+        nodes = list(_walk(ast.parse(source)) if expressions else _statements(ast.parse(source)))
         return cls(lines, list(_comments_in(source)), nodes, list(filter(None, map(_docstring, nodes))))
 
 
@@ -152,6 +163,17 @@ def _walk(tree: ast.AST) -> Iterator[ast.AST]:
                 waiting.extend(each for each in value if isinstance(each, ast.AST))
             elif isinstance(value, ast.expr | ast.stmt | ast.arguments):
                 waiting.append(value)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """The module and every statement in it."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.mod | ast.stmt):
+            yield node
+        for name in _BLOCKS:
+            waiting.extend(getattr(node, name, ()))
 
 
 def _docstring(node: ast.AST) -> ast.Constant | None:

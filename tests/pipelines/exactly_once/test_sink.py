@@ -95,14 +95,14 @@ def test_the_at_least_once_sink_writes_it_twice(copying: Copying) -> None:
 
 
 def test_rows_that_one_writer_committed_before_another_failed_are_not_written_again(copying: Copying, tmp_path: Path) -> None:
-    """The rows of one partition come late, and then its task fails: the others have committed by
-    then."""
+    """The task of one partition fails once another task has committed its rows."""
     copying.topics.send(copying.source, ROWS, key="account")
     broken = tmp_path / "broken"
     broken.touch()
+    bootstrap, target = copying.topics.bootstrap, copying.target
 
     def fails_while_broken(frame: DataFrame) -> DataFrame:
-        return frame.mapInPandas(lambda chunks: failing(chunks, str(broken)), frame.schema)
+        return frame.mapInPandas(lambda chunks: failing(chunks, str(broken), bootstrap, target), frame.schema)
 
     step = {"python": fails_while_broken, "inputs": ["payments"]}
     with pytest.raises(PipelineError, match="broken on purpose"):
@@ -114,15 +114,30 @@ def test_rows_that_one_writer_committed_before_another_failed_are_not_written_ag
     assert sorted(copying.numbers()) == list(range(200))
 
 
-def failing(chunks: Any, broken: str) -> Any:
+def failing(chunks: Any, broken: str, bootstrap: str, target: str) -> Any:
     import os
-    import time
 
     for chunk in chunks:
         if os.path.exists(broken) and "account 3" in set(chunk["account"]):
-            time.sleep(3)
+            await_committed_record(bootstrap, target)
             raise ValueError("broken on purpose")
         yield chunk
+
+
+def await_committed_record(bootstrap: str, topic: str) -> None:
+    """Runs in a worker of Spark, which cannot see what the test knows."""
+    import time
+
+    from confluent_kafka import Consumer, TopicPartition
+
+    reader = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "isolation.level": "read_committed"})
+    reader.assign([TopicPartition(topic, partition, 0) for partition in range(2)])
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        message = reader.poll(0.5)
+        if message is not None and message.error() is None:
+            break
+    reader.close()
 
 
 def test_an_aggregation_is_spread_over_writers_by_key(copying: Copying) -> None:

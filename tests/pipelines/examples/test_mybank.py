@@ -22,7 +22,17 @@ from examples.mybank.database import Ledger, jdbc_url, open_ledger
 from examples.mybank.payments import Payments
 from examples.mybank.phones import Phones
 from examples.mybank.programs import running_console
-from examples.mybank.run import HERE, PIPELINES, TRANSACTION_COUNT, captured_transactions, is_kept, keep_up, later_alerts, prepare
+from examples.mybank.run import (
+    HERE,
+    PIPELINES,
+    TRANSACTION_COUNT,
+    captured_transactions,
+    is_kept,
+    keep_up,
+    later_alerts,
+    later_delays,
+    prepare,
+)
 from examples.mybank.topics import ALERTS, THRESHOLDS
 from examples.stage import Stage
 from tests.pipelines.conftest import Broker
@@ -107,7 +117,8 @@ def test_only_alerts_about_later_payments_end_the_gap_after_a_kill(tmp_path: Pat
     bank, phones = Payments(open_ledger(None, tmp_path)), Phones("127.0.0.1:1")
     bank.paid_at |= {1: 10.0, 2: 30.0, 3: 31.0}
     phones.rang_at |= {1: 22.0, 3: 35.0, 2: 34.0}
-    assert later_alerts(phones, bank, killed=20.0) == [34.0, 35.0]
+    assert later_alerts(phones, bank, since=20.0) == [3, 2]
+    assert later_delays(phones, bank, since=20.0) == [4.0, 4.0]
 
 
 @pytest.mark.soak
