@@ -14,6 +14,8 @@ from random import Random
 from hypothesis import given, settings, strategies as st
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup
+from barnabas.coordinators.group.consumer.interests import Interests
 from barnabas.coordinators.group.settings import GroupSettings
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
@@ -121,6 +123,15 @@ class World:
             for slot in client.in_its_hands:
                 assert slot not in owners, f"{slot} is in the hands of {owners[slot]} and {client.name}"
                 owners[slot] = client.name
+        self.check_interests()
+
+    def check_interests(self) -> None:
+        group = self.desk.machine.shard.groups.get("g")
+        if isinstance(group, ConsumerGroup):
+            counted = Interests()
+            for member in group.members.values():
+                counted.change(None, member)
+            assert group.interests == counted
 
     def beat(self) -> None:
         if self.clients:

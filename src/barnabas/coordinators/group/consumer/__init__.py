@@ -5,12 +5,12 @@ is the assignment for a group epoch. The *ownership* of a member is the partitio
 *member epoch* is the target epoch it has reached. *Reconciliation* moves a member from its
 ownership to its target. A *classic member* uses JoinGroup in a consumer group.
 
-Read in this order: :mod:`.member` and :mod:`.consumer_group` (the state), :mod:`.consumer_groups`
-(the steps of a heartbeat), :mod:`.admission`, :mod:`.visible_topics`, :mod:`.group_steps` with
-:mod:`.target` and :mod:`.reconciliation`, :mod:`.group_change` with :mod:`.records` and
-:mod:`.replays` (the way into the log and back), :mod:`.rebalancing` and :mod:`.deadlines`. Then
-:mod:`.classic_members`, :mod:`.embedded_protocol` and :mod:`.migration`, which connect both
-protocols.
+Read in this order: :mod:`.member`, :mod:`.interests` and :mod:`.consumer_group` (the state),
+:mod:`.consumer_groups` (the steps of a heartbeat), :mod:`.admission`, :mod:`.visible_topics`,
+:mod:`.group_steps` with :mod:`.target` and :mod:`.reconciliation`, :mod:`.group_change` with
+:mod:`.records` and :mod:`.replays` (the way into the log and back), :mod:`.rebalancing` and
+:mod:`.deadlines`. Then :mod:`.classic_members`, :mod:`.embedded_protocol` and :mod:`.migration`,
+which connect both protocols.
 
 Invariants:
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.consumer import records
+from barnabas.coordinators.group.consumer.interests import Interests, topics_of
 from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownership, Subscription
 from barnabas.coordinators.group.group_kind import GroupKind
 from barnabas.coordinators.record import CoordinatorRecord
@@ -59,6 +60,7 @@ class ConsumerGroup:
         self.target_epoch = 0
         self.target_timestamp_ms = 0
         self.members: dict[str, ConsumerMember] = {}
+        self.interests = Interests()  # Of the members.
         self.targets: dict[str, frozenset[IdPartition]] = {}
         self.patterns: dict[str, ResolvedPattern] = {}
         self.instances: dict[str, str] = {}  # Instance id to member id.
@@ -91,7 +93,7 @@ class ConsumerGroup:
         return None if self.members else _TIME_UNKNOWN
 
     def subscribed_to(self, topic: str) -> bool:
-        return any(topic in self.topics_of(member.subscription) for member in self.members.values())
+        return topic in self.interests.topics(self.patterns)
 
     def check_commit(self, *, member_id: str, instance_id: str | None, epoch: int, transactional: bool) -> ErrorCode:
         """Commits of an earlier epoch are stale here; :meth:`check_partition_commit` accepts them
@@ -140,8 +142,7 @@ class ConsumerGroup:
     # -- queries -----------------------------------------------------------------------------------
 
     def topics_of(self, subscription: Subscription) -> AbstractSet[str]:
-        resolved = self.patterns.get(subscription.pattern) if subscription.pattern else None
-        return frozenset(subscription.topics) if resolved is None else resolved.topics.union(subscription.topics)
+        return topics_of(subscription, self.patterns)
 
     def free_for(self, member_id: str, slot: IdPartition) -> bool:
         return self.owners.get(slot, member_id) == member_id
@@ -151,14 +152,14 @@ class ConsumerGroup:
     def take_subscription(self, member_id: str, subscription: Subscription) -> None:
         known = self.members.get(member_id) or ConsumerMember(member_id)
         self._forget_instance(known)
-        self.members[member_id] = replace(known, subscription=subscription)
+        self._put(replace(known, subscription=subscription))
         if subscription.instance_id is not None:
             self.instances[subscription.instance_id] = member_id
 
     def take_ownership(self, member_id: str, ownership: Ownership) -> None:
         known = self.members.get(member_id) or ConsumerMember(member_id)
         self._release(known)
-        self.members[member_id] = replace(known, ownership=ownership)
+        self._put(replace(known, ownership=ownership))
         for slot in (*ownership.assigned, *ownership.revoking):
             self.owners[slot] = member_id
 
@@ -166,13 +167,18 @@ class ConsumerGroup:
         known = self.members.get(member_id)
         if known is not None:
             self._release(known)
-            self.members[member_id] = replace(known, ownership=Ownership())
+            self._put(replace(known, ownership=Ownership()))
 
     def forget_member(self, member_id: str) -> None:
         known = self.members.pop(member_id, None)
         if known is not None:
+            self.interests.change(known, None)
             self._release(known)
             self._forget_instance(known)
+
+    def _put(self, member: ConsumerMember) -> None:
+        self.interests.change(self.members.get(member.member_id), member)
+        self.members[member.member_id] = member
 
     def _release(self, member: ConsumerMember) -> None:
         for slot in (*member.ownership.assigned, *member.ownership.revoking):

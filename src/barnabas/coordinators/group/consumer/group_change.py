@@ -12,6 +12,7 @@ from dataclasses import replace
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.consumer import records
 from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup, ResolvedPattern
+from barnabas.coordinators.group.consumer.interests import topics_of
 from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownership, Subscription
 from barnabas.coordinators.record import CoordinatorRecord
 
@@ -25,6 +26,7 @@ class GroupChange:
         self.metadata_hash = group.metadata_hash
         self.target_epoch = group.target_epoch
         self._members: dict[str, ConsumerMember] | None = None
+        self._interests = group.interests
         self._patterns: dict[str, ResolvedPattern] | None = None
         self._targets: dict[str, frozenset[IdPartition]] | None = None
 
@@ -45,18 +47,26 @@ class GroupChange:
         return self.group.targets if self._targets is None else self._targets
 
     def topics_of(self, subscription: Subscription) -> AbstractSet[str]:
-        resolved = self.patterns.get(subscription.pattern) if subscription.pattern else None
-        return frozenset(subscription.topics) if resolved is None else resolved.topics.union(subscription.topics)
+        return topics_of(subscription, self.patterns)
 
     def subscribed_topics(self) -> set[str]:
-        return set().union(*(self.topics_of(member.subscription) for member in self.members.values()))
+        return self._interests.topics(self.patterns)
+
+    def used_patterns(self) -> set[str]:
+        return self._interests.patterns
 
     # -- changes -----------------------------------------------------------------------------------
 
-    def _own_members(self) -> dict[str, ConsumerMember]:
+    def _put_member(self, member_id: str, member: ConsumerMember | None) -> None:
+        """None removes the member."""
         if self._members is None:
             self._members = dict(self.group.members)
-        return self._members
+            self._interests = self.group.interests.copy()
+        self._interests.change(self._members.get(member_id), member)
+        if member is not None:
+            self._members[member_id] = member
+        else:
+            del self._members[member_id]
 
     def _own_targets(self) -> dict[str, frozenset[IdPartition]]:
         if self._targets is None:
@@ -73,7 +83,7 @@ class GroupChange:
         if known is not None and known.subscription == subscription:
             return known
         member = replace(known or ConsumerMember(member_id), subscription=subscription)
-        self._own_members()[member_id] = member
+        self._put_member(member_id, member)
         self.records.append(records.subscription(self.group_id, member))
         return member
 
@@ -82,12 +92,12 @@ class GroupChange:
         if known.ownership == ownership:
             return known
         member = replace(known, ownership=ownership)
-        self._own_members()[member_id] = member
+        self._put_member(member_id, member)
         self.records.append(records.ownership(self.group_id, member))
         return member
 
     def remove(self, member_id: str) -> None:
-        self._own_members().pop(member_id)
+        self._put_member(member_id, None)
         self._own_targets().pop(member_id, None)
         self.records += records.no_member(self.group_id, member_id)
 
@@ -101,7 +111,7 @@ class GroupChange:
         target = self.targets.get(old.member_id, frozenset())
         new = replace(old, member_id=member_id, ownership=ownership)
         self.remove(old.member_id)
-        self._own_members()[member_id] = new
+        self._put_member(member_id, new)
         self._own_targets()[member_id] = target
         self.records += [
             records.subscription(self.group_id, new),

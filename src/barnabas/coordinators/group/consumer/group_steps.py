@@ -44,12 +44,8 @@ def follow_subscriptions(
     change.group.metadata_seen = MetadataSeen(topics, version, change.epoch)
 
 
-def _used_patterns(change: GroupChange) -> set[str]:
-    return {member.subscription.pattern for member in change.members.values() if member.subscription.pattern}
-
-
 def _forget_patterns(change: GroupChange) -> None:
-    for text in change.patterns.keys() - _used_patterns(change):
+    for text in change.patterns.keys() - change.used_patterns():
         change.forget_pattern(text)
 
 
@@ -57,7 +53,7 @@ def _match_patterns(change: GroupChange, names: TopicNames, visible: VisibleTopi
     """Match new patterns, or all patterns if topics were created or deleted or rules changed. True
     if a pattern now matches other topics.
     """
-    used = _used_patterns(change)
+    used = change.used_patterns()
     changed = False
     for text in sorted(used if refresh else used - change.patterns.keys()):
         found = frozenset(name for name in matching(text, names.names) if name in visible.names)

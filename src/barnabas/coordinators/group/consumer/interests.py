@@ -1,0 +1,60 @@
+"""The distinct subscriptions of a group's members, each with the number of members that have it.
+
+The members of a large group mostly read the same topics. The steps that follow subscriptions look
+here and not at every member, so a member costs no more to join a large group than a small one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from barnabas.coordinators.group.consumer.member import ConsumerMember, Subscription
+
+if TYPE_CHECKING:
+    from barnabas.coordinators.group.consumer.consumer_group import ResolvedPattern
+
+
+# The named topics, and the pattern.
+Interest: TypeAlias = tuple[tuple[str, ...], str]
+
+
+@dataclass(slots=True)
+class Interests:
+    _counts: Counter[Interest] = field(default_factory=Counter)
+
+    def copy(self) -> Interests:
+        return Interests(self._counts.copy())
+
+    def change(self, before: ConsumerMember | None, after: ConsumerMember | None) -> None:
+        """A member joins (``before`` is None), leaves (``after`` is None) or changes."""
+        if after is not None:
+            self._counts[_interest(after.subscription)] += 1
+        if before is not None:
+            interest = _interest(before.subscription)
+            self._counts[interest] -= 1
+            assert self._counts[interest] >= 0, "a member leaves that never joined"
+            if not self._counts[interest]:
+                del self._counts[interest]
+
+    @property
+    def patterns(self) -> set[str]:
+        return {pattern for _, pattern in self._counts if pattern}
+
+    def topics(self, resolved: Mapping[str, ResolvedPattern]) -> set[str]:
+        return set().union(*(_topics(names, pattern, resolved) for names, pattern in self._counts))
+
+
+def topics_of(subscription: Subscription, resolved: Mapping[str, ResolvedPattern]) -> AbstractSet[str]:
+    return _topics(subscription.topics, subscription.pattern, resolved)
+
+
+def _interest(subscription: Subscription) -> Interest:
+    return subscription.topics, subscription.pattern
+
+
+def _topics(names: tuple[str, ...], pattern: str, resolved: Mapping[str, ResolvedPattern]) -> AbstractSet[str]:
+    found = resolved.get(pattern) if pattern else None
+    return frozenset(names) if found is None else found.topics.union(names)
