@@ -32,8 +32,8 @@ TOPIC = "fetched-by-share-groups"
 BATCHES = [batch_at(1000, 1001, 1002), batch_at(5000, value=bytes(2000)), batch_at(*range(10), codec=Codec.GZIP), batch_at(7)]
 # A request that renews locks asks for nothing else.
 NOTHING: Any = {"records": 0, "min_bytes": 0, "max_bytes": 0}
-# Kafka answers a fetch before it releases the partition's lock, so the next fetch may find it locked.
-# With a wait of zero that fetch would return nothing, although there are records.
+# Kafka answers a fetch before it releases the partition's lock, so the next fetch may find it
+# locked. With a wait of zero that fetch would return nothing, although there are records.
 NEXT_MS = 1000
 _numbers = count()
 
