@@ -256,6 +256,9 @@ def test_offsets_are_reset_as_a_dry_run_first(client: ConsoleClient, broker: Emb
     assert planned(to="shift", shift=-2) == [3, 13, 18]
     assert planned(to="group", from_group=f"{group}-other") == [7, 9]
     assert planned(to="given", offsets=f"{topic},1,4\n") == [4]
+    assert planned(to="given", offsets=f"{topic},1,4\n", partitions="1") == [4]
+    without_topic = client.http.get(f"/api{reset}", params={"to": "earliest", "partitions": "1"})
+    assert (without_topic.status_code, without_topic.json()["parameter"]) == (400, "topic")
     plan = client.get(reset, to="shift", shift=10)
     assert plan["remarks"] == [
         f"Offset 25 is after the end of partition 1 of topic {topic}, so 20 is used.",
