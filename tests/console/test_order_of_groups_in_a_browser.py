@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from barnabas.console.access import group_measures
+from barnabas.console.access.groups import group_offsets
 from barnabas.console.settings import ClusterSettings
 from barnabas.testing import EmbeddedBroker
 from tests.console.browser import SHIFT_MAX, observe_shifts, opened_page, screenshot, serious_problems, shifted, wider_than_the_screen
@@ -26,12 +27,11 @@ PHONE_PIXELS = 360
 def slow_coordinators(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Coordinators tell the offsets of all groups only when the event is set."""
     may_answer = threading.Event()
-    ask = group_measures.group_offsets
 
     async def held(*arguments: Any) -> Mapping[str, Any]:
         while not may_answer.is_set():
             await asyncio.sleep(0.01)
-        return await ask(*arguments)
+        return await group_offsets(*arguments)
 
     monkeypatch.setattr(group_measures, "group_offsets", held)
     return may_answer
