@@ -49,8 +49,8 @@ def started(broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def _send(broker: EmbeddedBroker, key: str, *values: dict[str, Any]) -> None:
-    """Records a tenth of a second apart. They are from the next minutes: a report that is a minute old
-    is late, and a starved machine takes that long to show it."""
+    """Records a tenth of a second apart. Their times are minutes ahead: a report that is a minute
+    old is late, and a starved machine takes that long to show it."""
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     later_ms = int(time.time() * 1000) + 600_000
     for number, each in enumerate(values):
@@ -67,7 +67,7 @@ def _batch(pipeline: str, number: int) -> dict[str, Any]:
 
 @pytest.fixture
 def reporting(broker: EmbeddedBroker) -> str:
-    """The name of a pipeline of two sources, a step and two sinks that has reported eight batches."""
+    """A pipeline of two sources, a step and two sinks that has reported eight batches."""
     name = f"fraud-{uuid4().hex[:8]}"
     pipeline = Pipeline(name)
     pipeline.source("payments", topic="payments", schema="account STRING, cents BIGINT")

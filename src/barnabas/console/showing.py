@@ -23,7 +23,7 @@ def error_page(services: Services, call: Call | None, session: Session, error: C
 
 def _surroundings(services: Services, call: Call | None, session: Session) -> dict[str, Any]:
     cluster = services.settings.cluster(call.cluster_name) if call is not None else None
-    # A part that loads by itself is not looked at: the notice is for the page that follows the change.
+    # The notice is for the page that follows the change, and not for a part that loads by itself.
     is_part = call is not None and "hx-request" in call.request.headers
     login = session.logins.get(cluster.name) if cluster is not None else next(iter(session.logins.values()), None)
     return {
