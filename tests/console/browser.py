@@ -39,16 +39,16 @@ def started_browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened_page(browser: Browser, url: str, *, width: int = 1280, dark: bool = False) -> Iterator[Page]:
+def opened_page(browser: Browser, url: str, *, width: int = 1280, dark: bool = False, expected: tuple[str, ...] = ()) -> Iterator[Page]:
     """A page of the console. The test fails if the page logs an error, for example because the
-    policy forbids a script or a style."""
+    policy forbids a script or a style, unless its text has an ``expected`` part."""
     context = browser.new_context(
         base_url=url, viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
     )
     errors: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning") and "status of 4" not in message.text:
+        if message.type in ("error", "warning") and not any(each in message.text for each in ("status of 4", *expected)):
             errors.append(message.text)
 
     context.set_default_timeout(STEP_MILLISECONDS_MAX)

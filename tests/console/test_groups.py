@@ -11,9 +11,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from barnabas.direct_requests.broker_connection import BrokerConnection
 from barnabas.testing import EmbeddedBroker
-from barnabas.wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, Subtopology, TaskIds, Topology
 from tests.console.console_thread import ConsoleClient
-from tests.console.groups_of_tests import commit, member, produce
+from tests.console.groups_of_tests import commit, member, produce, streams_heartbeat, streams_topology
 from tests.waiting import until
 
 # A removed member learns of it with its next heartbeat.
@@ -165,11 +164,11 @@ def test_a_share_group_shows_its_start_lag_members_and_deliveries(
 def test_a_streams_group_shows_its_topology_and_tasks(client: ConsoleClient, broker: EmbeddedBroker, topic: str, group: str) -> None:
     address = f"/clusters/local/groups/{group}"
     with BrokerConnection(broker.bootstrap, {}, seconds_max=30) as connection:
-        epoch = connection.ask(_streams_heartbeat(group, 0, _topology(topic))).member_epoch
+        epoch = connection.ask(streams_heartbeat(group, 0, streams_topology(topic))).member_epoch
 
         def has_tasks() -> bool:
             nonlocal epoch
-            epoch = connection.ask(_streams_heartbeat(group, epoch, None)).member_epoch
+            epoch = connection.ask(streams_heartbeat(group, epoch, None)).member_epoch
             (found,) = client.get(f"{address}/members")["page"]["items"]
             return bool(found["active_tasks"])
 
@@ -183,36 +182,6 @@ def test_a_streams_group_shows_its_topology_and_tasks(client: ConsoleClient, bro
         assert "0_1" in client.page(f"{address}/members")
         client.post(f"{address}/remove-member", member_id="streams-member-1")
         assert client.get(f"{address}/members")["page"]["total"] == 0
-
-
-def _topology(topic: str) -> Topology:
-    only = Subtopology(
-        subtopology_id="0",
-        source_topics=[topic],
-        source_topic_regex=[],
-        state_changelog_topics=[],
-        repartition_sink_topics=[],
-        repartition_source_topics=[],
-        copartition_groups=[],
-    )
-    return Topology(epoch=1, subtopologies=[only])
-
-
-def _streams_heartbeat(group: str, epoch: int, topology: Topology | None) -> StreamsGroupHeartbeatRequest:
-    owned: list[TaskIds] | None = [] if topology is not None else None
-    return StreamsGroupHeartbeatRequest(
-        group_id=group,
-        member_id="streams-member-1",
-        member_epoch=epoch,
-        endpoint_information_epoch=0,
-        rebalance_timeout_ms=10_000,
-        topology=topology,
-        active_tasks=owned,
-        standby_tasks=owned,
-        warmup_tasks=owned,
-        process_id="process-1",
-        client_tags=[],
-    )
 
 
 @pytest.mark.parametrize("static", [False, True])
@@ -256,6 +225,9 @@ def test_offsets_are_reset_as_a_dry_run_first(client: ConsoleClient, broker: Emb
     assert planned(to="shift", shift=-2) == [3, 13, 18]
     assert planned(to="group", from_group=f"{group}-other") == [7, 9]
     assert planned(to="given", offsets=f"{topic},1,4\n") == [4]
+    assert planned(to="given", offsets=f"{topic},1,4\n", partitions="1") == [4]
+    without_topic = client.http.get(f"/api{reset}", params={"to": "earliest", "partitions": "1"})
+    assert (without_topic.status_code, without_topic.json()["parameter"]) == (400, "topic")
     plan = client.get(reset, to="shift", shift=10)
     assert plan["remarks"] == [
         f"Offset 25 is after the end of partition 1 of topic {topic}, so 20 is used.",

@@ -72,8 +72,15 @@ def test_a_person_resets_one_partition_and_takes_the_offsets_of_another_group(
         page.goto(f"/clusters/local/groups/{group}/reset")
         page.get_by_label("Go on").select_option("at an offset")
         page.get_by_label("Offset", exact=True).fill("3")
-        page.get_by_label("Topic", exact=True).first.fill(topic)
         page.get_by_label("Partitions of the topic").fill("1")
+        page.get_by_role("button", name="Make the plan").click()
+        expect(page.get_by_role("alert")).to_have_text("The partitions are those of one topic: choose the topic as well.")
+        screenshot(page, "group-reset-without-a-topic")
+        expect(page.get_by_role("button", name="Set these offsets")).to_have_count(0)
+        # The form keeps the typed values.
+        expect(page.get_by_label("Offset", exact=True)).to_have_value("3")
+        expect(page.get_by_label("Partitions of the topic")).to_have_value("1")
+        page.get_by_label("Topic", exact=True).first.fill(topic)
         page.get_by_role("button", name="Make the plan").click()
         expect(page.locator("tbody td")).to_have_text([topic, "1", "7", "3", "4 read again", "7"])
         assert committed() == [7, 7, 7]

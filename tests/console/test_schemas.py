@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 
 from barnabas.console.settings import ClusterSettings, LoginMode
 from barnabas.testing import EmbeddedBroker
-from tests.console.browser import opened_page, screenshot, serious_problems, wider_than_the_screen
+from tests.console.browser import SHIFT_MAX, observe_shifts, opened_page, screenshot, serious_problems, shifted, wider_than_the_screen
 from tests.console.console_thread import ConsoleClient, ConsoleThread, console_of
 from tests.registry_process import RegistryProcess
 
@@ -193,3 +193,41 @@ def test_a_person_tries_and_registers_a_schema_in_a_browser(browser: Browser, wi
             assert serious_problems(page) == []
         page.set_viewport_size({"width": PHONE_PIXELS, "height": 740})
         assert wider_than_the_screen(page) <= 0
+
+
+def test_a_person_relaxes_a_rule_compares_versions_and_deletes_one(
+    browser: Browser, with_registry: ConsoleThread, registry: str, new_name: str
+) -> None:
+    client = with_registry.client()
+    client.post("/clusters/local/schemas", subject=new_name, schema=FIRST)
+    with opened_page(browser, with_registry.url) as page:
+        observe_shifts(page)
+        page.goto(_subject(new_name))
+        assert shifted(page) <= SHIFT_MAX
+        page.locator("summary", has_text="Change the compatibility level").click()
+        page.get_by_label("New level").select_option("NONE")
+        page.get_by_role("button", name="Change the compatibility level").click()
+        expect(page.locator(".facts").last).to_contain_text("NONE")
+        page.get_by_role("link", name="New version").click()
+        page.get_by_label("Schema", exact=True).fill(WITHOUT_DEFAULT)
+        page.get_by_role("button", name="Try it").click()
+        expect(page.locator("#trial")).to_contain_text("The schema is compatible.")
+        assert [each["number"] for each in client.get(_subject(new_name))["versions"]] == [1]
+        page.get_by_role("button", name="Register").click()
+        expect(page.get_by_role("status").first).to_contain_text("is registered with id")
+        page.goto(f"{_subject(new_name)}?version=2&compare=1")
+        assert shifted(page) <= SHIFT_MAX
+        expect(page.locator(".difference tr.added").filter(has_text="amount")).to_have_count(1)
+        expect(page.locator(".difference caption")).to_contain_text("version 2 (+)")
+        page.get_by_label("Version", exact=True).select_option("1")
+        expect(page.locator(".facts").first).to_contain_text("AVRO")
+        page.locator("summary", has_text="Delete version 1").click()
+        typed = page.get_by_label("to delete version 1")
+        typed.fill("another")
+        page.get_by_role("button", name="Delete version 1").click()
+        expect(page.get_by_role("alert")).to_be_visible()
+        typed.fill(new_name)
+        page.get_by_role("button", name="Delete version 1").click()
+        expect(page.get_by_role("status").first).to_contain_text("deleted")
+        screenshot(page, "schema-version-deleted")
+    assert SchemaRegistryClient({"url": registry}).get_versions(new_name) == [2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from playwright.sync_api import Browser, expect
 
 from barnabas.console.settings import ClusterSettings, LoginMode
 from barnabas.testing import EmbeddedBroker
-from tests.console.browser import opened_page, screenshot, serious_problems, wider_than_the_screen
+from tests.console.browser import SHIFT_MAX, observe_shifts, opened_page, screenshot, serious_problems, shifted, wider_than_the_screen
 from tests.console.console_thread import ConsoleClient, ConsoleThread, console_of
 from tests.waiting import until
 
@@ -207,3 +208,32 @@ def test_a_person_completes_runs_follows_and_stops_a_query(
         query.fill("SELECT nothing FROM nowhere")
         page.get_by_role("button", name="Run").click()
         expect(page.get_by_role("alert")).to_contain_text("There is no topic 'nowhere'")
+
+
+def test_a_person_takes_a_field_with_the_mouse_and_watches_a_chart_grow(
+    browser: Browser, console: ConsoleThread, client: ConsoleClient, broker: EmbeddedBroker, topic: str
+) -> None:
+    _send(broker, topic, {"status": "paid"}, {"status": "open"})
+    with opened_page(browser, console.url) as page:
+        observe_shifts(page)
+        page.goto(SQL)
+        assert shifted(page) <= SHIFT_MAX
+        query = page.get_by_label("Query")
+        query.fill(f"SELECT , count(*) AS n FROM `{topic}` GROUP BY status")
+        # The cursor stands where the field is missing.
+        query.evaluate("(each) => each.setSelectionRange(7, 7)")
+        page.keyboard.type("sta")
+        page.locator("#sql-words").get_by_role("button", name="status", exact=True).click()
+        expect(query).to_have_value(f"SELECT status, count(*) AS n FROM `{topic}` GROUP BY status")
+        expect(query).to_be_focused()
+        page.get_by_label("Follow from the beginning").check()
+        page.get_by_role("button", name="Follow", exact=True).click()
+        expect(page.locator("#sql-chart rect title", has_text="paid").first).to_have_text(re.compile("paid.*1"))
+        _send(broker, topic, {"status": "paid"}, {"status": "paid"})
+        expect(page.locator("#sql-chart rect title", has_text=re.compile("paid.*3")).first).to_be_attached()
+        expect(page.locator("#sql-rows")).to_contain_text("3")
+        screenshot(page, "sql-followed-chart")
+        assert console.services.queries == 1
+        # To leave the page stops the query too.
+        page.goto("/clusters/local/topics")
+        until(lambda: console.services.queries == 0 and not _children(), "the query is stopped")

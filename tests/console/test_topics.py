@@ -99,3 +99,12 @@ def test_a_topic_that_a_mirror_copies_names_its_source(client: ConsoleClient, br
     assert f"<strong>{new_name}</strong>" in client.page(users)
     broker.create_topic(f"other-{new_name}.orders")
     assert client.get(f"/clusters/local/topics/other-{new_name}.orders/users")["mirrored_from"] is None
+
+
+def test_the_notice_of_a_change_is_not_spent_on_a_part_that_loads_by_itself(client: ConsoleClient, new_name: str) -> None:
+    form = {"name": new_name, "partitions": "1", "csrf_token": client.token}
+    assert client.http.post("/clusters/local/topics", data=form).status_code == 303
+    notice = f"Topic {new_name} is created."
+    assert notice not in client.http.get("/clusters/local/reassignment", headers={"HX-Request": "true"}).text
+    assert notice in client.page("/clusters/local/topics")
+    assert notice not in client.page("/clusters/local/topics")

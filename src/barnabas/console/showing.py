@@ -23,6 +23,8 @@ def error_page(services: Services, call: Call | None, session: Session, error: C
 
 def _surroundings(services: Services, call: Call | None, session: Session) -> dict[str, Any]:
     cluster = services.settings.cluster(call.cluster_name) if call is not None else None
+    # The notice is for the page that follows the change, and not for a part that loads by itself.
+    is_part = call is not None and "hx-request" in call.request.headers
     login = session.logins.get(cluster.name) if cluster is not None else next(iter(session.logins.values()), None)
     return {
         "settings": services.settings,
@@ -31,7 +33,7 @@ def _surroundings(services: Services, call: Call | None, session: Session) -> di
         "sections": SECTIONS,
         "section": call.operation.section if call is not None else "",
         "csrf_token": services.signer.token(session.id) if session.id else "",
-        "notices": session.take_notices(),
+        "notices": [] if is_part else session.take_notices(),
         "principal": login.principal if login is not None else session.identity.principal if session.identity is not None else None,
         "may_change": cluster is not None and not services.settings.read_only and not cluster.read_only,
     }

@@ -58,6 +58,8 @@ def test_progress_has_a_row_for_assigned_partitions_and_for_those_with_offsets()
     assert [each.remark for each in rows] == ["", "No offset is committed yet.", "The partition is gone, or has no leader.", ""]
     assert total_lag(rows) is None
     assert total_lag([rows[0], rows[1], rows[3]]) == 11
+    # Nothing is known of a group that has not committed an offset.
+    assert total_lag([rows[1]]) is None
 
 
 def test_strange_offsets_have_a_remark() -> None:

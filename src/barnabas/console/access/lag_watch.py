@@ -47,7 +47,7 @@ class LagWatch:
         """What a page has just read is a sample too."""
         listed = list(rows)
         lag = total_lag(listed)
-        if lag is not None and any(each.committed is not None for each in listed):
+        if lag is not None:
             self.histories.add(group, time.time(), lag, longest(each.lag_seconds for each in listed))
 
     def forget(self, group: str) -> None:

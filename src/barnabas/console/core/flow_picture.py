@@ -58,7 +58,7 @@ def picture_of(flow: Flow) -> Picture | None:
         rows[column] = row + 1
         x, y = _EDGE + column * (BOX_WIDTH + _ACROSS), _EDGE + row * (BOX_HEIGHT + _DOWN)
         places[node.role, node.name] = x, y
-        boxes.append(Box(_short(node.name), node.kind, node.role, _short(", ".join(node.places)), x, y))
+        boxes.append(Box(_short(node.name), node.kind, node.role, _place(node), x, y))
     lines = [
         Line(_curve(places[begin], places[node.role, node.name]))
         for node in flow.nodes
@@ -94,5 +94,10 @@ def _curve(begin: tuple[int, int], end: tuple[int, int]) -> str:
     return f"M{left} {top} C{middle} {top} {middle} {bottom} {right} {bottom}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _CHARACTERS_MAX else text[: _CHARACTERS_MAX - 1] + "\N{HORIZONTAL ELLIPSIS}"
+def _place(node: FlowNode) -> str:
+    """It stands behind the kind, on the same line of the box."""
+    return _short(", ".join(node.places), max(_CHARACTERS_MAX - len(node.kind), 1))
+
+
+def _short(text: str, characters_max: int = _CHARACTERS_MAX) -> str:
+    return text if len(text) <= characters_max else text[: characters_max - 1] + "\N{HORIZONTAL ELLIPSIS}"

@@ -127,9 +127,9 @@ def _remark(found: GroupOffset | None, ends: Bounds | None) -> str:
 
 
 def total_lag(rows: Iterable[Progress]) -> int | None:
-    """Of the partitions with an offset; None if the lag of one is unknown."""
+    """Of the partitions with an offset; None if there are none, or if the lag of one is unknown."""
     known = [each.lag for each in rows if each.committed is not None]
-    return None if None in known else sum(each for each in known if each is not None)
+    return None if not known or None in known else sum(each for each in known if each is not None)
 
 
 def longest(seconds: Iterable[float | None]) -> float | None:

@@ -58,7 +58,7 @@ class GroupReset:
     remarks: list[str]
     """Where an offset is outside of a log, and which offset is taken instead."""
     problem: str
-    """Why the offsets cannot be set now."""
+    """Why the offsets cannot be set now, or why there is no plan."""
     offsets: str
     """The new offsets, to be sent back: lines of topic,partition,offset."""
 
@@ -72,8 +72,14 @@ async def plan_reset_view(call: Call) -> GroupReset:
     state = listing.state if listing is not None else "does not exist"
     if not to:
         return GroupReset(name, kind, state, topics, "", False, [], [], "", "")
-    target, partitions = await _target(call, client, committed)
-    plan, ends = await _planned(client, target, partitions, committed)
+    try:
+        target, partitions = await _target(call, client, committed)
+        plan, ends = await _planned(client, target, partitions, committed)
+    except (BadValue, NotFound) as error:
+        if call.as_json:
+            raise
+        # The page keeps what is typed into its form.
+        return GroupReset(name, kind, state, topics, to, True, [], [], error.sentence, "")
     problem = f"Offsets can be set only while a group has no members, and {name} has {members}: stop them first." if members else ""
     if not plan.offsets:
         problem = f"Group {name} has no offsets to reset: choose a topic."
@@ -173,6 +179,9 @@ async def _target(call: Call, client: ClusterClient, committed: dict[Partition, 
 async def _partitions(call: Call, client: ClusterClient, committed: dict[Partition, int]) -> list[Partition]:
     name = call.text("topic")
     if not name:
+        # The field is sent also while the page hides it.
+        if call.text("partitions").strip() and call.text("to") != "given":
+            raise BadValue("The partitions are those of one topic: choose the topic as well.", "topic")
         return await _existing(client, committed)
     found: Topic = await topic(client, name)
     return [Partition(name, each) for each in chosen_partitions(call.text("partitions"), [one.id for one in found.partitions])]

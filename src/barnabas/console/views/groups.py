@@ -138,7 +138,7 @@ async def list_groups(call: Call) -> GroupList:
                 group.state if group is not None else each.state,
                 len(group.members) if group is not None else None,
                 len(own),
-                total_lag(own) if own else None,
+                total_lag(own),
                 longest(one.lag_seconds for one in own),
             )
         )
@@ -184,7 +184,7 @@ async def show_group(call: Call) -> GroupView:
         group.target_epoch,
         len(group.members),
         sorted({each.topic for each in rows}),
-        total_lag(rows) if rows else None,
+        total_lag(rows),
         longest(each.lag_seconds for each in shown),
         search,
         Page(shown, page.number, page.pages, page.size, page.total),
