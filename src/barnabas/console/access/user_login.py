@@ -18,8 +18,8 @@ CREDENTIAL_CHARACTERS_MAX: Final = 1_000
 
 
 def login_of(cluster: ClusterSettings, user: str, password: str) -> Login:
-    if not cluster.has_logins:
-        raise Forbidden(f"The cluster {cluster.name} has no logins.")
+    if not cluster.has_passwords:
+        raise Forbidden(f"The cluster {cluster.name} has no logins{' with a password' if cluster.has_logins else ''}.")
     if not user or not password or max(len(user), len(password)) > CREDENTIAL_CHARACTERS_MAX:
         raise LoginNeeded("A login has a name and a password.", cluster.name)
     mechanism = cluster.properties.get("sasl.mechanism") or cluster.properties.get("sasl.mechanisms") or DEFAULT_MECHANISM
@@ -38,4 +38,4 @@ async def try_login(services: Services, cluster: ClusterSettings, login: Login, 
         services.failed_logins.add(address)
         services.forget(cluster, login)
         services.log.info("console login refused", cluster=cluster.name, principal=login.principal, address=address)
-        raise LoginNeeded(refused.sentence, cluster.name) from refused
+        raise LoginNeeded(f"The login at {cluster.name} failed: {refused.sentence}", cluster.name) from refused
