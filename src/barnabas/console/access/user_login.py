@@ -27,13 +27,13 @@ def login_of(cluster: ClusterSettings, user: str, password: str) -> Login:
     return Login(f"User:{user}", {**own, "sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": password})
 
 
-async def try_login(services: Services, cluster: ClusterSettings, login: Login, address: str) -> None:
-    """Raises :class:`LoginNeeded` with the broker's reason. The connection is kept for the first
-    page."""
+async def try_login(services: Services, cluster: ClusterSettings, login: Login, address: str, *, seconds: float = 0.0) -> None:
+    """A login that a broker accepted within the last seconds is not tried again. Raises
+    :class:`LoginNeeded` with the broker's reason. The connection is kept for the first page."""
     if services.failed_logins.is_blocked(address):
         raise Busy("Too many logins from this address have failed; wait a minute.")
     try:
-        await services.client(cluster, login).brokers()
+        await services.client(cluster, login).log_in(seconds=seconds)
     except ClusterRefused as refused:
         services.failed_logins.add(address)
         services.forget(cluster, login)
