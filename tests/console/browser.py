@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from tests.waiting import until
 
@@ -24,6 +24,8 @@ STEP_MILLISECONDS_MAX: Final = 60_000
 expect.set_options(timeout=STEP_MILLISECONDS_MAX)
 # Parts of a page that jump while it is drawn make people click on the wrong one.
 SHIFT_MAX: Final = 0.1
+# More than the links and fields of the longest page that is driven by keyboard.
+TABS_MAX: Final = 80
 _PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -100,6 +102,23 @@ def wider_than_the_screen(page: Page) -> int:
     """Pixels by which the page itself, and not a table inside of it, must be scrolled sideways."""
     too_wide: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return too_wide
+
+
+def open_directly(page: Page, address: str) -> None:
+    """Opens a page by its address. axe-core finds nothing serious, and its parts stay in place."""
+    observe_shifts(page)
+    page.goto(address)
+    assert serious_problems(page) == []
+    assert shifted(page) <= SHIFT_MAX
+
+
+def tab_to(page: Page, target: Locator) -> None:
+    """Moves the focus with the Tab key alone, as a person without a mouse does."""
+    for _ in range(TABS_MAX):
+        page.keyboard.press("Tab")
+        if target.evaluate("each => each === document.activeElement"):
+            return
+    raise AssertionError(f"{target} is not reached with {TABS_MAX} tabs")
 
 
 def reload_until(page: Page, condition: Callable[[], bool], what: str) -> None:

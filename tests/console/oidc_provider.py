@@ -1,5 +1,5 @@
 """An OpenID provider on a loopback port: it logs everyone in as ``alice``, and checks what the
-console sends."""
+console sends; and a console for it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
+from barnabas.console.settings import ClusterSettings, ConsoleSettings, LoginMode, OidcSettings
+from barnabas.testing import EmbeddedBroker
+from tests.console.console_thread import ConsoleThread
 from tests.scenarios.security.identity_provider import IdentityProvider
 from tests.unit.security.sasl.tokens import claims, key_set, signed
 
@@ -82,6 +86,16 @@ class OidcProvider:
             return {name: value for name, value in self._tokens().items() if name != "refresh_token"}
         self.refresh_tokens.discard(token)
         return self._tokens()
+
+
+def console_with_oidc(provider: OidcProvider, broker: EmbeddedBroker) -> ConsoleThread:
+    """Not started yet. People log in at the provider; the cluster ``tokens`` gets their tokens."""
+    cluster = ClusterSettings("tokens", broker.bootstrap, {"security.protocol": "sasl_plaintext", "sasl.mechanism": "OAUTHBEARER"})
+    oidc = OidcSettings(provider.url, CLIENT_ID, CLIENT_SECRET, "http://127.0.0.1:1/login/callback")
+    console = ConsoleThread(ConsoleSettings((cluster,), login=LoginMode.OIDC, oidc=oidc))
+    # The port is known only now.
+    console.services.settings = replace(console.settings, oidc=replace(oidc, redirect_url=f"{console.url}/login/callback"))
+    return console
 
 
 @contextmanager

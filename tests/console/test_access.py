@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from barnabas.client_settings.errors import SettingsRefused
 from barnabas.console.settings import ClusterSettings, ConsoleSettings, LoginMode, check
@@ -172,6 +173,25 @@ def test_a_program_logs_in_with_http_basic_and_needs_no_token(guarded: ConsoleTh
     answer = httpx.post(f"{guarded.url}/api/clusters/secured/topics", json={"name": new_name}, auth=login, timeout=60)
     assert answer.status_code == 200, answer.text
     assert httpx.get(f"{guarded.url}/api/clusters/secured/topics", auth=("admin", "wrong"), timeout=60).status_code == 401
+
+
+def test_a_password_that_was_changed_opens_no_session_though_a_connection_is_open(
+    guarded: ConsoleThread, secure_broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import httpx
+
+    monkeypatch.setattr("barnabas.console.web.access_rules.BASIC_LOGIN_SECONDS", 0.0)
+
+    def basic(password: str) -> int:
+        return httpx.get(f"{guarded.url}/api/clusters/secured/topics", auth=("dora", password), timeout=60).status_code
+
+    old = secure_broker.add_user("dora")["sasl.password"]
+    assert guarded.client().log_in("secured", "dora", old).status_code == 200
+    assert basic(old) == 200
+    new = secure_broker.add_user("dora", f"{old}-2")["sasl.password"]
+    AdminClient({**secure_broker.settings_of("dora")}).list_topics(timeout=60)
+    assert (guarded.client().log_in("secured", "dora", old).status_code, basic(old)) == (401, 401)
+    assert (guarded.client().log_in("secured", "dora", new).status_code, basic(new)) == (200, 200)
 
 
 def test_the_openapi_document_describes_every_operation(client: ConsoleClient) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from barnabas.client_settings.errors import SettingsRefused
-from barnabas.console.settings import ClusterSettings, ConsoleSettings, HeaderSettings, LoginMode, OidcSettings, check
+from barnabas.console.settings import ClusterSettings, ConsoleSettings, HeaderSettings, LoginMode, check
 from barnabas.testing import EmbeddedBroker
 from tests.console.console_thread import ConsoleClient, ConsoleThread
-from tests.console.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, oidc_provider
+from tests.console.oidc_provider import OidcProvider, console_with_oidc, oidc_provider
 from tests.scenarios.security.identity_provider import bearer_settings, identity_provider
 from tests.scenarios.security.test_oauthbearer import LISTENERS, NAMES
 
@@ -35,12 +34,7 @@ def provider_and_broker() -> Iterator[tuple[OidcProvider, EmbeddedBroker]]:
 def oidc_console(provider_and_broker: tuple[OidcProvider, EmbeddedBroker]) -> Iterator[ConsoleThread]:
     provider, broker = provider_and_broker
     provider.id_changes, provider.lifetime_seconds, provider.offers_refresh, provider.rotates = {}, None, False, True
-    cluster = ClusterSettings("tokens", broker.bootstrap, {"security.protocol": "sasl_plaintext", "sasl.mechanism": "OAUTHBEARER"})
-    oidc = OidcSettings(provider.url, CLIENT_ID, CLIENT_SECRET, "http://127.0.0.1:1/login/callback")
-    console = ConsoleThread(ConsoleSettings((cluster,), login=LoginMode.OIDC, oidc=oidc))
-    # The port is known only now.
-    console.services.settings = replace(console.settings, oidc=replace(oidc, redirect_url=f"{console.url}/login/callback"))
-    with console:
+    with console_with_oidc(provider, broker) as console:
         yield console
 
 
@@ -66,6 +60,13 @@ def test_a_person_logs_in_at_the_provider_and_brokers_get_the_token(oidc_console
     assert client.get("/audit")["entries"][0]["principal"] == "User:alice"
     client.http.post("/api/logout", headers={"X-CSRF-Token": client.token})
     assert client.http.get("/api/clusters/tokens/topics").status_code == 401
+
+
+def test_a_cluster_that_takes_tokens_only_has_no_login_with_a_password(oidc_console: ConsoleThread) -> None:
+    client = oidc_console.client()
+    assert 'name="password"' not in client.page("/login")
+    refused = client.log_in("tokens", "alice", "secret")
+    assert (refused.status_code, refused.json()["error"]) == (403, "The cluster tokens has no logins with a password.")
 
 
 def test_a_code_of_another_session_or_a_forged_state_is_refused(oidc_console: ConsoleThread) -> None:

@@ -42,6 +42,9 @@ NOTICES_MAX: Final = 10
 # it. A person mistypes; a program that guesses is slowed down.
 FAILED_LOGINS_MAX: Final = 10
 FAILED_LOGIN_SECONDS: Final = 60.0
+# A program sends its password with every request. The brokers are asked about it this often: a
+# login for each request would cost more than the request.
+BASIC_LOGIN_SECONDS: Final = 30.0
 ADDRESSES_MAX: Final = 10_000
 
 # Changes that the page of the audit log shows; the file and the log have all of them.

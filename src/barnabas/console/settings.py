@@ -69,6 +69,13 @@ class ClusterSettings:
         return self.properties.get("security.protocol", "").lower().startswith("sasl_")
 
     @property
+    def has_passwords(self) -> bool:
+        """Whether a person can log in with a name and a password. Without a mechanism the console
+        tries SCRAM."""
+        named = self.properties.keys() & {"sasl.mechanism", "sasl.mechanisms"}
+        return self.has_logins and (not named or self.mechanism == "PLAIN" or self.mechanism.startswith("SCRAM"))
+
+    @property
     def mechanism(self) -> str:
         return (self.properties.get("sasl.mechanism") or self.properties.get("sasl.mechanisms") or "GSSAPI").upper()
 

@@ -39,6 +39,7 @@ _NOT_NOW: Final = frozenset(
         ErrorCode.CONCURRENT_TRANSACTIONS,
     }
 )
+_DESCRIBE_CLUSTER: Final = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=False)
 T = TypeVar("T")
 
 
@@ -85,6 +86,8 @@ class ClusterClient:
         self.is_closed = False
         self.is_connected = False
         """Whether a broker answered the last request."""
+        self._logged_in: float | None = None
+        """When a broker accepted the login of a new connection."""
         self._reachable = list(settings.addresses)
 
     def close(self) -> None:
@@ -94,13 +97,21 @@ class ClusterClient:
 
     # -- requests ----------------------------------------------------------------------------------
 
-    async def ask_any(self, request: Any, *, version_max: int | None = None, is_change: bool = False) -> Any:
+    async def log_in(self, *, seconds: float = 0.0) -> None:
+        """Logs in on a new connection, unless that has been done within the last seconds. A kept
+        connection proves nothing: it stays open when the password is changed or the user is
+        removed. Raises :class:`ClusterRefused`."""
+        if self._logged_in is None or time.monotonic() - self._logged_in >= seconds:
+            await self.ask_any(_DESCRIBE_CLUSTER, is_new=True)
+            self._logged_in = time.monotonic()
+
+    async def ask_any(self, request: Any, *, version_max: int | None = None, is_change: bool = False, is_new: bool = False) -> Any:
         """Asks the broker that answered last, or the next one that can be reached. A change is
         sent once: the broker that does not answer may have seen it."""
         refused: RequestRefused | None = None
         for address in list(self._reachable):
             try:
-                response = await self._ask(address, request, version_max=version_max, is_change=is_change)
+                response = await self._ask(address, request, version_max=version_max, is_change=is_change, is_new=is_new)
             except RequestRefused as error:
                 refused = error
                 if is_change and "cannot be reached" not in str(error):
@@ -204,8 +215,7 @@ class ClusterClient:
             self._kept.pop(name, None)
 
     async def _ask_brokers(self) -> Brokers:
-        request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=False)
-        response: DescribeClusterResponse = await self.ask_any(request)
+        response: DescribeClusterResponse = await self.ask_any(_DESCRIBE_CLUSTER)
         refuse_error(response.error_code, response.error_message, "Cannot describe the cluster")
         found = [Broker(each.broker_id, each.host, each.port, each.rack, each.is_fenced) for each in response.brokers]
         # Bootstrap addresses may be gone while the brokers that they led to still answer.

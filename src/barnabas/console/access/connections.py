@@ -36,9 +36,11 @@ class Connections:
         version_max: int | None = None,
         seconds_max: float = ANSWER_SECONDS_MAX,
         is_change: bool = False,
+        is_new: bool = False,
     ) -> Any:
-        """Raises ``RequestRefused``."""
-        kept = None if is_change else self._take(address)
+        """``is_new`` asks for a new connection, and so for a new login. Raises
+        ``RequestRefused``."""
+        kept = None if is_change or is_new else self._take(address)
         if kept is not None:
             try:
                 return self._asked(address, kept, request, version_max, seconds_max)

@@ -18,8 +18,8 @@ CREDENTIAL_CHARACTERS_MAX: Final = 1_000
 
 
 def login_of(cluster: ClusterSettings, user: str, password: str) -> Login:
-    if not cluster.has_logins:
-        raise Forbidden(f"The cluster {cluster.name} has no logins.")
+    if not cluster.has_passwords:
+        raise Forbidden(f"The cluster {cluster.name} has no logins{' with a password' if cluster.has_logins else ''}.")
     if not user or not password or max(len(user), len(password)) > CREDENTIAL_CHARACTERS_MAX:
         raise LoginNeeded("A login has a name and a password.", cluster.name)
     mechanism = cluster.properties.get("sasl.mechanism") or cluster.properties.get("sasl.mechanisms") or DEFAULT_MECHANISM
@@ -27,15 +27,15 @@ def login_of(cluster: ClusterSettings, user: str, password: str) -> Login:
     return Login(f"User:{user}", {**own, "sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": password})
 
 
-async def try_login(services: Services, cluster: ClusterSettings, login: Login, address: str) -> None:
-    """Raises :class:`LoginNeeded` with the broker's reason. The connection is kept for the first
-    page."""
+async def try_login(services: Services, cluster: ClusterSettings, login: Login, address: str, *, seconds: float = 0.0) -> None:
+    """A login that a broker accepted within the last seconds is not tried again. Raises
+    :class:`LoginNeeded` with the broker's reason. The connection is kept for the first page."""
     if services.failed_logins.is_blocked(address):
         raise Busy("Too many logins from this address have failed; wait a minute.")
     try:
-        await services.client(cluster, login).brokers()
+        await services.client(cluster, login).log_in(seconds=seconds)
     except ClusterRefused as refused:
         services.failed_logins.add(address)
         services.forget(cluster, login)
         services.log.info("console login refused", cluster=cluster.name, principal=login.principal, address=address)
-        raise LoginNeeded(refused.sentence, cluster.name) from refused
+        raise LoginNeeded(f"The login at {cluster.name} failed: {refused.sentence}", cluster.name) from refused

@@ -127,7 +127,7 @@ def _unknown(call: Call, name: str, health: HealthWord | Literal["login"], sente
         settings.bootstrap,
         settings.production,
         settings.colour,
-        settings.read_only,
+        settings.read_only or call.services.settings.read_only,
         health,
         None,
         None,

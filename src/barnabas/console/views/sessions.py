@@ -34,7 +34,7 @@ class LoginForm:
     user: str
     error: str | None
     choices: list[str]
-    """Clusters that have logins."""
+    """Clusters that have logins with a password."""
     provider: str | None
     """The identity provider to log in at, if there is one."""
 
@@ -136,7 +136,7 @@ def local_page(address: str) -> str:
 
 
 def _form(call: Call, error: str | None) -> LoginForm:
-    choices = [each.name for each in call.services.settings.clusters if each.has_logins]
+    choices = [each.name for each in call.services.settings.clusters if each.has_passwords]
     cluster = call.text("cluster") or (choices[0] if choices else "")
     oidc = call.services.settings.oidc if call.services.settings.login is LoginMode.OIDC else None
     provider = urlsplit(oidc.issuer).hostname if oidc is not None else None

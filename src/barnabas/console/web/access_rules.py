@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from barnabas.console.access.user_login import login_of, try_login
 from barnabas.console.errors import BadValue, Forbidden
+from barnabas.console.limits import BASIC_LOGIN_SECONDS
 from barnabas.console.web.call import Call
 from barnabas.console.web.hosts import is_same_site
 from barnabas.console.web.operation import CONFIRMATION
@@ -61,5 +62,5 @@ async def basic_login(call: Call) -> Login | None:
         raise BadValue("The header Authorization has no password.")
     cluster = call.services.cluster_settings(call.cluster_name or call.services.settings.clusters[0].name)
     login = login_of(cluster, user, password)
-    await try_login(call.services, cluster, login, call.address)
+    await try_login(call.services, cluster, login, call.address, seconds=BASIC_LOGIN_SECONDS)
     return login
