@@ -1,5 +1,5 @@
-"""Streams groups for a directory that Apache Kafka and Barnabas use in turn: written, described, and
-continued by the program that takes over the directory.
+"""Streams groups for a directory that Apache Kafka and Barnabas use in turn: written, described,
+and continued by the program that takes over the directory.
 """
 
 from __future__ import annotations
