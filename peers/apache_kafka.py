@@ -6,18 +6,23 @@ missing part in a sentence, and tests skip with it.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from peers.jvm import JARS as JARS, ROOT as ROOT, java as java, java_program as java_program, quick_options, why_missing as why_missing
 from peers.ports import free_port as free_port
 from peers.server_properties import CLUSTER_ID as CLUSTER_ID, server_properties as server_properties, write_properties as write_properties
 
+# What a formatted directory depends on.
+_SETTINGS_OF_FORMATS = ("log.dir", "metadata.log.dir", "node.id", "process.roles", "controller.quorum.", "unstable.")
 # A JVM starts slowly on a busy machine.
 START_SECONDS_MAX = 400
 
@@ -28,6 +33,21 @@ def run_tool(main_class: str, *arguments: str, stdin: str | None = None, seconds
     if done.returncode != 0:
         raise RuntimeError(f"{main_class} {' '.join(arguments)} exited {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout
+
+
+def _format(properties: Path) -> None:
+    run_tool("kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", CLUSTER_ID, "-c", str(properties))
+
+
+@cache
+def _formatted() -> Path:
+    """A directory that Kafka's tool has formatted, for copies: it needs a JVM of its own, for a
+    second of a processor, and writes the same each time."""
+    parent = Path(tempfile.mkdtemp(prefix="apache-kafka-formatted-"))
+    atexit.register(shutil.rmtree, parent, ignore_errors=True)
+    write_properties(parent / "server.properties", server_properties(parent / "data", free_port(), free_port()))
+    _format(parent / "server.properties")
+    return parent / "data"
 
 
 @contextmanager
@@ -49,8 +69,10 @@ def apache_kafka(
         directory = data or Path(temporary, "data")
         properties = Path(temporary, "server.properties")
         write_properties(properties, server_properties(directory, port, controller_port, extra))
-        if format_storage:
-            run_tool("kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", CLUSTER_ID, "-c", str(properties))
+        if format_storage and any(name.startswith(_SETTINGS_OF_FORMATS) for name in extra or {}):
+            _format(properties)
+        elif format_storage and not (directory / "meta.properties").exists():
+            shutil.copytree(_formatted(), directory, dirs_exist_ok=True)
         log = Path(temporary, "kafka.out")
         with log.open("wb") as output:
             process = subprocess.Popen(

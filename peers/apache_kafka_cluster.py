@@ -14,10 +14,10 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from peers.apache_kafka import run_tool
-from peers.cluster import CLUSTER_ID, Cluster, Node, meta_properties
+from peers.cluster import CLUSTER_ID, Announce, Cluster, Node, RunningProcess, meta_properties, start_process
 from peers.jvm import java, quick_options
 
 # Three brokers share a small machine, so each gets a quarter of the heap of
@@ -37,8 +37,8 @@ class ApacheKafka:
             shutil.copytree(first.data, node.data)
             (node.data / "meta.properties").write_text(meta_properties(CLUSTER_ID, node.id, _random_uuid()))
 
-    def command(self, properties: Path) -> list[str]:
-        return java("kafka.Kafka", str(properties), options=quick_options(HEAP))
+    def start(self, properties: Path, output: IO[bytes], announce: Announce) -> RunningProcess:
+        return start_process(java("kafka.Kafka", str(properties), options=quick_options(HEAP)), output, announce)
 
 
 APACHE = ApacheKafka()

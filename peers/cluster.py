@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import IO, Protocol, Self
 
 from peers.apache_kafka import CLUSTER_ID, write_properties
 from peers.links import CLIENTS, Links
@@ -50,6 +50,10 @@ QUICK = {
 }
 
 
+# Called with the id of a process that starts.
+Announce = Callable[[int], None]
+
+
 class Program(Protocol):
     """The program of a node."""
 
@@ -58,7 +62,20 @@ class Program(Protocol):
     def format(self, nodes: Sequence[Node]) -> None:
         """Give the nodes' directories their identity; they have their properties files already."""
 
-    def command(self, properties: Path) -> list[str]: ...
+    def start(self, properties: Path, output: IO[bytes], announce: Announce) -> RunningProcess:
+        """A process that ends with this one, where the system can see to that. It is announced
+        before it connects to anything."""
+
+
+class RunningProcess(Protocol):
+    """The part of ``subprocess.Popen`` that a node needs."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
 
 
 class Node:
@@ -77,9 +94,9 @@ class Node:
         free = iter(ports)
         self.port, self.controller_port = next(free), next(free)
         self.advertised_port, self.advertised_controller_port = (next(free), next(free)) if proxied else (self.port, self.controller_port)
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: RunningProcess | None = None
         self.paused = False
-        self.on_start: Callable[[Node], None] | None = None
+        self.on_start: Callable[[Node, int], None] | None = None
 
     # -- its state ---------------------------------------------------------------------------------
 
@@ -121,15 +138,12 @@ class Node:
         assert not self.running, f"node {self.id} is running"
         write_properties(self.properties_file, self.properties)
         with self.log.open("ab") as output:
-            self.process = subprocess.Popen(
-                ends_with_us(self.program.command(self.properties_file)),
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-            )
+            self.process = self.program.start(self.properties_file, output, self._announce)
         self.paused = False
+
+    def _announce(self, pid: int) -> None:
         if self.on_start is not None:
-            self.on_start(self)
+            self.on_start(self, pid)
 
     def await_listening(self) -> None:
         ports = [self.port] * self.is_broker + [self.controller_port] * self.is_controller
@@ -237,10 +251,9 @@ class Cluster:
             self.links.lead_to(node_id, port=node.advertised_controller_port, target_port=node.controller_port)
         return node
 
-    def _started(self, node: Node) -> None:
+    def _started(self, node: Node, pid: int) -> None:
         if self.links is not None:
-            assert node.process is not None
-            self.links.knows(node.id, node.process.pid)
+            self.links.knows(node.id, pid)
 
     @property
     def voters(self) -> str:
@@ -375,6 +388,13 @@ def ends_with_us(command: list[str]) -> list[str]:
     return ["setpriv", "--pdeathsig", "KILL", *command] if shutil.which("setpriv") else command
 
 
+def start_process(command: list[str], output: IO[bytes], announce: Announce) -> subprocess.Popen[bytes]:
+    """Announces the process late, but an interpreter or a JVM takes longer to connect anywhere."""
+    process = subprocess.Popen(ends_with_us(command), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    announce(process.pid)
+    return process
+
+
 def meta_properties(cluster_id: str, node_id: int, directory_id: str) -> str:
     return f"cluster.id={cluster_id}\ndirectory.id={directory_id}\nnode.id={node_id}\nversion=1\n"
 
@@ -386,10 +406,13 @@ __all__ = [
     "CONTROLLER",
     "QUICK",
     "START_SECONDS_MAX",
+    "Announce",
     "Cluster",
     "Node",
     "Program",
+    "RunningProcess",
     "ends_with_us",
     "free_ports",
     "meta_properties",
+    "start_process",
 ]

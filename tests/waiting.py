@@ -26,6 +26,9 @@ PATIENCE_SECONDS = 180.0
 # Tests that use it raise pytest's timeout.
 LONG_PATIENCE_SECONDS = 500.0
 PAUSE_SECONDS = 0.01
+# A condition often asks a broker. To ask it a hundred times a second during a wait of seconds would
+# keep the processors from what is awaited.
+PAUSE_SECONDS_MAX = 0.05
 SEEN_CHARACTERS_MAX = 3000
 
 Errors = type[BaseException] | tuple[type[BaseException], ...]
@@ -38,13 +41,14 @@ def until(
     seen: Callable[[], object] | None = None,
     retry_on: Errors = (),
     seconds_max: float = PATIENCE_SECONDS,
-    pause_seconds: float = PAUSE_SECONDS,
+    pause_seconds: float | None = None,
 ) -> T:
     """The first true value of ``condition``.
 
     ``what`` completes the sentence "not within 180 s: ...". ``seen()`` describes the state for the
     failure, where the last value of the condition does not. An error of ``retry_on`` counts as "not
     yet"; any other ends the wait at once, so a condition may assert that waiting makes sense.
+    Without ``pause_seconds``, a pause is a tenth of the wait so far, within limits.
     """
     wait = _Wait(what, seen, time.monotonic, seconds_max)
     while True:
@@ -56,7 +60,7 @@ def until(
             if value:
                 return value
             wait.saw(value)
-        time.sleep(pause_seconds)
+        time.sleep(wait.pause_seconds() if pause_seconds is None else pause_seconds)
 
 
 async def until_async(
@@ -91,6 +95,10 @@ class _Wait:
         self._clock = clock
         self._seconds_max = seconds_max
         self._deadline = clock() + seconds_max
+
+    def pause_seconds(self) -> float:
+        waited = self._clock() - (self._deadline - self._seconds_max)
+        return min(max(PAUSE_SECONDS, waited / 10), PAUSE_SECONDS_MAX)
 
     def saw(self, value: object) -> None:
         if self._clock() >= self._deadline:

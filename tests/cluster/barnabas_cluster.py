@@ -1,16 +1,21 @@
-"""Barnabas as nodes of a :class:`~peers.cluster.Cluster`, started as its users start it."""
+"""Barnabas as nodes of a :class:`~peers.cluster.Cluster`, formatted and started by the commands
+that users give."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from peers.apache_kafka_cluster import APACHE
-from peers.cluster import CLUSTER_ID, START_SECONDS_MAX, Cluster, Node
+from peers.cluster import CLUSTER_ID, Announce, Cluster, Node, RunningProcess, start_process
+from tests.cli.running import Cli
+from tests.cluster.forked_command import ForkedCommand
+
+# Elsewhere a fork could outlive the test run.
+_FORKED = sys.platform == "linux"
 
 
 class Barnabas:
@@ -20,21 +25,14 @@ class Barnabas:
         self._log_level = log_level
 
     def format(self, nodes: Sequence[Node]) -> None:
-        formatting = [
-            subprocess.Popen(
-                [sys.executable, "-m", "barnabas", "storage", "format", "-t", CLUSTER_ID, "-c", str(node.properties_file)],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            for node in nodes
-        ]
-        for each in formatting:
-            said, _ = each.communicate(timeout=START_SECONDS_MAX)
-            assert each.returncode == 0, said
+        for node in nodes:
+            Cli()("storage", "format", "-t", CLUSTER_ID, "-c", node.properties_file).worked()
 
-    def command(self, properties: Path) -> list[str]:
-        return [sys.executable, "-m", "barnabas", "server", "--no-environment", "--log-level", self._log_level, "--config", str(properties)]
+    def start(self, properties: Path, output: IO[bytes], announce: Announce) -> RunningProcess:
+        words = ["server", "--no-environment", "--log-level", self._log_level, "--config", str(properties)]
+        if _FORKED:
+            return ForkedCommand(words, output, announce)
+        return start_process([sys.executable, "-m", "barnabas", *words], output, announce)
 
 
 BARNABAS = Barnabas()

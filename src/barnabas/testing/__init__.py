@@ -16,6 +16,7 @@ Read in this order:
     access_helpers    the methods of a cluster for clients that log in, users and ACLs
     node_thread       NodeThread: a node in a thread of this process
     node_child        NodeChild: a node in a child process, and node_process, which runs there
+                      (node_start imports it)
     client            topics, records and groups in one call each
     faults            errors, delays and cut networks, for tests of an application
     pytest_plugin     the fixtures

@@ -40,7 +40,7 @@ class NodeChild:
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "barnabas.testing.node_process"],
+            [sys.executable, "-m", "barnabas.testing.node_start"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

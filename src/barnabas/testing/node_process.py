@@ -1,6 +1,6 @@
 """The other side of :mod:`node_child`: a node in a process of its own, controlled by its parent.
 
-``python -m barnabas.testing.node_process`` reads JSON from its standard input, one value a line:
+``python -m barnabas.testing.node_start`` reads JSON from its standard input, one value a line:
 first the node's properties, then commands. It writes JSON in the same way: ``{"bootstrap": ...}``
 or ``{"error": ...}`` after the start, then a reply to each command. The two pipes are the only way
 in, so only the process that started the node can set a fault. The node stops when the input ends.
@@ -85,7 +85,3 @@ def _reply(command: dict[str, Any], faults: NodeFaults, counts: dict[int, FaultC
 def _write(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,10 @@
-"""Share groups in a directory that Apache Kafka and Barnabas use in turn: the program that takes
-over the directory reports the same members, epochs and offsets, and serves the members.
+"""Share groups for a directory that Apache Kafka and Barnabas use in turn: written, read back, and
+continued by the program that takes over the directory.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from barnabas.wire.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -20,12 +17,8 @@ from barnabas.wire.messages.describe_share_group_offsets import (
 )
 from barnabas.wire.messages.share_group_describe import ShareGroupDescribeRequest
 from barnabas.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
-from peers.apache_kafka import free_port, why_missing
 from tests.conformance.differential.comparison import plain
-from tests.conformance.directories.test_coordinators import TOPIC, Traveller, kafka, ordered, travelling
-from tests.conformance.directories.test_journeys import KILL, STOP, barnabas
-
-pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
+from tests.conformance.directories.test_coordinators import TOPIC, Traveller, ordered
 
 PARTITIONS = 4
 
@@ -77,29 +70,3 @@ def go_on(traveller: Traveller, name: str) -> None:
     # way.
     assert answer.member_epoch - epoch in (0, 1)
     assert assigned(answer) == PARTITIONS
-
-
-def test_share_groups_survive_kafka_to_barnabas_and_back(tmp_path: Path) -> None:
-    data, port = tmp_path / "data", free_port()
-    names: list[str] = []
-
-    def stay(traveller: Traveller, name: str, before: Any) -> Any:
-        if names:
-            assert everything(traveller, names) == before
-            go_on(traveller, names[-1])
-        names.append(name)
-        write(traveller, name)
-        return everything(traveller, names)
-
-    with kafka(data, port, KILL, format_storage=True) as bootstrap:
-        first = Traveller(bootstrap)
-        first.found()
-        first.close()
-        with travelling(bootstrap) as traveller:
-            before = stay(traveller, "kafka's", None)
-    with barnabas(data, port, STOP) as bootstrap, travelling(bootstrap) as traveller:
-        before = stay(traveller, "ours", before)
-    with kafka(data, port, STOP) as bootstrap, travelling(bootstrap) as traveller:
-        before = stay(traveller, "kafka's second", before)
-    with barnabas(data, port, KILL) as bootstrap, travelling(bootstrap) as traveller:
-        stay(traveller, "our second", before)

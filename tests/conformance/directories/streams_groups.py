@@ -1,26 +1,17 @@
-"""Streams groups in a directory that Apache Kafka and Barnabas use in turn.
-
-The program that takes over the directory describes the same groups as the previous one, and their
-members go on with their tasks: no change of the program starts a rebalance.
+"""Streams groups for a directory that Apache Kafka and Barnabas use in turn: written, described,
+and continued by the program that takes over the directory.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.list_groups import ListGroupsRequest
 from barnabas.wire.messages.streams_group_describe import StreamsGroupDescribeRequest
-from peers.apache_kafka import free_port, why_missing
 from tests.conformance.differential.comparison import plain
-from tests.conformance.directories.test_coordinators import TOPIC, Traveller, kafka, ordered, travelling
-from tests.conformance.directories.test_journeys import KILL, STOP, barnabas
+from tests.conformance.directories.test_coordinators import TOPIC, Traveller, ordered
 from tests.streams_heartbeats import beat, internal, joining, subtopology, topology
-
-pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
 CHANGELOG = "travels-changelog"
 SENT = topology(subtopology("0", TOPIC, changelogs=[internal(CHANGELOG, cleanup_policy="compact")]), subtopology("1", TOPIC))
@@ -85,25 +76,3 @@ def described(traveller: Traveller, group: str) -> Any:
     (found,) = traveller.ask(StreamsGroupDescribeRequest(group_ids=[group], include_authorized_operations=False), 0).groups
     assert found.error_code == ErrorCode.NONE, found
     return found
-
-
-def test_streams_groups_survive_kafka_to_barnabas_and_back(tmp_path: Path) -> None:
-    data, port = tmp_path / "data", free_port()
-    with kafka(data, port, KILL, format_storage=True) as bootstrap:
-        first = Traveller(bootstrap)
-        first.found()
-        first.close()
-        with travelling(bootstrap) as traveller:
-            write(traveller, "first")
-            before = shown(traveller)
-    with barnabas(data, port, STOP) as bootstrap, travelling(bootstrap) as traveller:
-        assert shown(traveller) == before
-        go_on(traveller, "first")
-        write(traveller, "second")
-        before = shown(traveller)
-    with kafka(data, port, STOP) as bootstrap, travelling(bootstrap) as traveller:
-        assert shown(traveller) == before
-        go_on(traveller, "second")
-        before = shown(traveller)
-    with barnabas(data, port, STOP) as bootstrap, travelling(bootstrap) as traveller:
-        assert shown(traveller) == before
