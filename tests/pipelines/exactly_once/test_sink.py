@@ -126,15 +126,12 @@ def failing(chunks: Any, broken: str, bootstrap: str, target: str) -> Any:
 
 def await_committed_record(bootstrap: str, topic: str) -> None:
     """Runs in a worker of Spark, which cannot see what the test knows."""
-    import time
-
     from confluent_kafka import Consumer, TopicPartition
 
     reader = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "isolation.level": "read_committed"})
     reader.assign([TopicPartition(topic, partition, 0) for partition in range(2)])
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        message = reader.poll(0.5)
+    for _ in range(int(PATIENCE_SECONDS)):
+        message = reader.poll(1.0)
         if message is not None and message.error() is None:
             break
     reader.close()
