@@ -6,8 +6,7 @@ and one whose old segments are deleted, and groups come and go. The first broker
 must not hold more at the end than after the first chapters.
 
 Every client is a process of its own (:mod:`tests.cluster.worker_process`), because librdkafka's
-assertions abort the process in which they fail, and in an hour one does. The report of a run names
-these aborts.
+assertions abort the process in which they fail. The report of a run has their words.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from peers.cluster import QUICK, Cluster, Node
 from tests.cluster.access import Access
-from tests.cluster.background_workers import Passers, TableWriter
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.chaos import MEMBER, PARTITIONS, Chaos, crew, replicas_agree
 from tests.cluster.checker import check
@@ -33,8 +31,10 @@ from tests.cluster.compacted_table import CompactedTable
 from tests.cluster.evidence import evidence
 from tests.cluster.final_reads import read_to_the_end
 from tests.cluster.history import History, Journal, Key, Moved, Polled
+from tests.cluster.passers import Passers
 from tests.cluster.reports import reports
 from tests.cluster.secured_cluster import plaintext_cluster
+from tests.cluster.table_writer import TableWriter
 from tests.cluster.usage import Usage
 from tests.cluster.view import View
 from tests.cluster.worker_process import WorkerProcess
@@ -63,8 +63,8 @@ THREADS_MORE_MAX = 4
 RESIDENT_MORE_SHARE_MAX = 0.25
 # One after the other, through all chapters.
 DEEDS = ("kill", "reassignment", "pause")
-# librdkafka aborts about once in half an hour. If it does more often than this, the broker is
-# involved.
+# No call that librdkafka is known to abort in is left. If it aborts more often than this, the
+# broker is involved.
 CHAPTERS_PER_ABORT = 4
 
 

@@ -1,13 +1,9 @@
 """A worker in a process of its own, which is started again when its client library aborts it.
 
-librdkafka checks its state with assertions, and a failed one aborts the whole process. With 2.16
-that happens to admin clients whose group coordinator goes away during a request::
-
-    rdkafka_queue.h: rd_kafka_enq_once_del_source_return: Assertion `eonce->refcnt > 0' failed.
-
-(librdkafka's pull request 5397 explains it.) A supervisor would restart such an application, and so
-does this module. It excuses nothing else: all acknowledgements that the process reported count, its
-last values are of unknown outcome, and every other end of a process fails the test.
+librdkafka checks its state with assertions, and a failed one aborts the whole process (see
+:mod:`tests.cluster.passers` for one). A supervisor would restart such an application, and so does
+this module. It excuses nothing else: all acknowledgements that the process reported count, its last
+values are of unknown outcome, and every other end of a process fails the test.
 """
 
 from __future__ import annotations

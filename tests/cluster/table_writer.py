@@ -1,0 +1,17 @@
+"""A writer for topics whose old records disappear, because they are compacted or deleted."""
+
+from __future__ import annotations
+
+from tests.cluster.compacted_table import key_of
+from tests.cluster.workers import IdempotentSender
+
+VALUE_BYTES = 900
+
+
+class TableWriter(IdempotentSender):
+    """Writes the keys of a table again and again."""
+
+    SENDS_PER_SECOND = 200
+
+    def record(self, value: int) -> tuple[bytes, bytes | None]:
+        return b"%d" % value + b" " * VALUE_BYTES, b"%d" % key_of(value)
