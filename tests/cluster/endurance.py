@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -44,7 +44,10 @@ from tests.waiting import LONG_PATIENCE_SECONDS, until
 COMPACTED, SHORT_LIVED = Key("compacted", 0), Key("short-lived", 0)
 # Kafka's smallest segment, so that compaction and retention have work all the time.
 SEGMENT_BYTES = 1 << 20
-PROPERTIES = {**QUICK, "log.cleaner.backoff.ms": "500", "log.retention.check.interval.ms": "1000"}
+CLEANING = {"log.cleaner.backoff.ms": "500", "log.retention.check.interval.ms": "1000"}
+# For an hour on a machine that has other work too: with quick timeouts the starved controllers
+# elect each other all the time, and little else happens.
+PATIENT = {name: str(4 * int(value)) for name, value in QUICK.items()}
 COMPACTED_CONFIG = {
     "cleanup.policy": "compact",
     "segment.bytes": str(SEGMENT_BYTES),
@@ -68,12 +71,14 @@ DEEDS = ("kill", "reassignment", "pause")
 CHAPTERS_PER_ABORT = 4
 
 
-def endured(*, chapters: int, deeds_per_chapter: int, seed: int, seconds_min: float = 0.0) -> None:
+def endured(
+    *, chapters: int, deeds_per_chapter: int, seed: int, seconds_min: float = 0.0, timeouts: Mapping[str, str] | None = None
+) -> None:
     """``chapters`` at least, and further ones until ``seconds_min`` have passed."""
     started = time.monotonic()
     with (
         evidence("endurance") as kept,
-        plaintext_cluster(barnabas_cluster(properties=PROPERTIES, directory=kept)) as (cluster, view),
+        plaintext_cluster(barnabas_cluster(properties={**(timeouts or QUICK), **CLEANING}, directory=kept)) as (cluster, view),
     ):
         view.create_topic(COMPACTED.topic, configs=COMPACTED_CONFIG)
         view.create_topic(SHORT_LIVED.topic, configs=SHORT_LIVED_CONFIG)

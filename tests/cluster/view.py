@@ -219,11 +219,17 @@ class View:
         """Reassigns the partitions and waits until every one has exactly these replicas, all in
         sync."""
         partitions = [ReassignablePartition(partition_index=index, replicas=ids) for index, ids in replicas.items()]
-        topics = [ReassignableTopic(name=topic, partitions=partitions)]
-        answer = self.ask(AlterPartitionReassignmentsRequest(topics=topics, timeout_ms=20_000), seconds_max=CHANGE_ANSWER_SECONDS_MAX)
-        assert answer is not None, f"nobody reassigns {topic}"
-        assert answer.error_code == 0, answer
-        assert not any(each.error_code for each in answer.responses[0].partitions), answer
+        request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name=topic, partitions=partitions)], timeout_ms=20_000)
+
+        def accepted() -> bool:
+            answer = self.ask(request, seconds_max=CHANGE_ANSWER_SECONDS_MAX)
+            if answer is None or answer.error_code in _NOT_NOW:
+                return False
+            assert answer.error_code == 0, answer
+            assert not any(each.error_code for each in answer.responses[0].partitions), answer
+            return True
+
+        until(accepted, f"{topic} is to be at {replicas}", seconds_max=LONG_PATIENCE_SECONDS)
 
         def moved() -> bool:
             now = self.partitions(topic)

@@ -146,6 +146,7 @@ class IdempotentSender(Worker):
 
     IN_FLIGHT_MAX = 5
     SENDS_PER_SECOND = 300
+    LINGER_MS = 2
 
     def begin(self) -> None:
         self._producer = self.client = Producer(
@@ -153,7 +154,7 @@ class IdempotentSender(Worker):
                 **self.settings,
                 "enable.idempotence": True,
                 "max.in.flight.requests.per.connection": self.IN_FLIGHT_MAX,
-                "linger.ms": 2,
+                "linger.ms": self.LINGER_MS,
                 "message.timeout.ms": MESSAGE_TIMEOUT_MS,
                 "request.timeout.ms": 2500,
                 **QUICK_CLIENT,
