@@ -14,7 +14,7 @@ from tests.cluster.checker import Anomaly
 from tests.cluster.history import Key, Moved, Operation, Outcome, Polled
 
 # No divisor of the distance between the values of one process, which therefore writes all keys.
-KEYS = 499
+KEYS = 101
 
 
 def key_of(value: int) -> int:

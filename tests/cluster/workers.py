@@ -47,6 +47,7 @@ TRANSACTION_TIMEOUT_MS = 15_000
 TRANSACTION_SENDS_MAX = 6
 ABORT_SHARE = 0.2
 LEAVE_SECONDS_MAX = 10.0
+SENDS_PER_SECOND = 300
 
 
 def value_of(message: Message) -> int:
@@ -145,8 +146,6 @@ class IdempotentSender(Worker):
     """A producer with acks=all and idempotence, with many batches in flight."""
 
     IN_FLIGHT_MAX = 5
-    SENDS_PER_SECOND = 300
-    LINGER_MS = 2
 
     def begin(self) -> None:
         self._producer = self.client = Producer(
@@ -154,7 +153,7 @@ class IdempotentSender(Worker):
                 **self.settings,
                 "enable.idempotence": True,
                 "max.in.flight.requests.per.connection": self.IN_FLIGHT_MAX,
-                "linger.ms": self.LINGER_MS,
+                "linger.ms": 2,
                 "message.timeout.ms": MESSAGE_TIMEOUT_MS,
                 "request.timeout.ms": 2500,
                 **QUICK_CLIENT,
@@ -163,7 +162,7 @@ class IdempotentSender(Worker):
 
     def go_round(self) -> None:
         self.send(self.chance.choice(self.keys))
-        self._producer.poll(1 / self.SENDS_PER_SECOND)
+        self._producer.poll(1 / SENDS_PER_SECOND)
 
     def send(self, key: Key) -> None:
         value = self.history.next_value(key)
