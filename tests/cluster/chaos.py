@@ -16,6 +16,7 @@ from peers.cluster import QUICK, Cluster, Node, Program
 from tests.cluster.access import Access
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.checker import check
+from tests.cluster.final_reads import read_to_the_end
 from tests.cluster.history import History, Key
 from tests.cluster.secured_cluster import plaintext_cluster, secured_cluster
 from tests.cluster.view import View
@@ -26,7 +27,6 @@ from tests.cluster.workers import (
     PatientSender,
     TransactionalSender,
     Worker,
-    read_to_the_end,
     working,
 )
 from tests.waiting import LONG_PATIENCE_SECONDS, until
@@ -182,14 +182,19 @@ class Chaos:
         self.deeds.append(f"{time.strftime('%H:%M:%S')} {what}")
 
 
-def workers_for(access: Access, history: History, keys: Sequence[Key], seed: int, kind: type[Worker]) -> list[Worker]:
-    return [
-        kind("sender-1", access, history, keys, seed),
-        kind("sender-2", access, history, keys, seed),
-        AssignedReader("reader", access, history, keys, seed),
-        GroupReader(f"{MEMBER}-1", access, history, keys, seed),
-        GroupReader(f"{MEMBER}-2", access, history, keys, seed),
-    ]
+def crew(sender: type[Worker]) -> dict[str, type[Worker]]:
+    """The clients of a run, by name."""
+    return {
+        "sender-1": sender,
+        "sender-2": sender,
+        "reader": AssignedReader,
+        f"{MEMBER}-1": GroupReader,
+        f"{MEMBER}-2": GroupReader,
+    }
+
+
+def workers_for(access: Access, history: History, keys: Sequence[Key], seed: int, sender: type[Worker]) -> list[Worker]:
+    return [kind(name, access.librdkafka, history, keys, seed) for name, kind in crew(sender).items()]
 
 
 def survived(

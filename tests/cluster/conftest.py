@@ -1,4 +1,4 @@
-"""Timeouts for busy machines, and the copiers' reports at the end of pytest's output."""
+"""Timeouts for busy machines, and the reports of runs at the end of pytest's output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.copiers import reports
+from tests.cluster.reports import reports
 
 # These are real processes on a starved machine: the limit is many times what a test takes alone.
 # Every wait inside a test ends earlier and names its condition.
@@ -22,4 +22,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for line in reports:
-        terminalreporter.write_line(f"copying: {line}")
+        terminalreporter.write_line(line)

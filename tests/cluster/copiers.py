@@ -44,10 +44,6 @@ HANG_MARGIN_SECONDS = 20.0
 _TAIL_CHARACTERS = 4000
 _TRACE_SECONDS = 0.2
 
-# One line for every run at the end of pytest's output: copiers that ended or hung by themselves are
-# worth a look, also within limits.
-reports: list[str] = []
-
 
 @dataclass(frozen=True)
 class Kind:

@@ -28,8 +28,9 @@ from barnabas.wire.messages.list_transactions import ListTransactionsRequest
 from tests.cluster.access import Access
 from tests.cluster.asking import READ_COMMITTED, READ_UNCOMMITTED, end_offsets
 from tests.cluster.copier import GROUP, INPUT, OUTPUT, OUTPUT_PARTITIONS
-from tests.cluster.copiers import INPUT_PARTITIONS, Copiers, Kind, committed_offsets, reports
+from tests.cluster.copiers import INPUT_PARTITIONS, Copiers, Kind, committed_offsets
 from tests.cluster.evidence import evidence
+from tests.cluster.reports import reports
 from tests.cluster.starvation import Pausable, PausedProcess, pulses
 from tests.scenarios.client import Client
 from tests.waiting import LONG_PATIENCE_SECONDS, PATIENCE_SECONDS, until
@@ -342,7 +343,7 @@ def copied_within(kafka: Kafka, kinds: Sequence[Kind], deeds: Sequence[str], see
             failure.add_note(situation(kafka.access))
             raise
         finally:
-            reports.append(f"{len(deeds)} rounds, {sum(feed.sent.values())} records: {copiers.summary()}")
+            reports.append(f"copying: {len(deeds)} rounds, {sum(feed.sent.values())} records: {copiers.summary()}")
 
 
 def check_for_ever(kafka: Kafka, copy: Copy, feed: Feed) -> None:

@@ -1,5 +1,5 @@
-"""The evidence of a failure: the brokers' directories and logs, and the copiers' journals, in one
-directory.
+"""The evidence of a failure: the brokers' directories and logs, and the journals and logs of
+clients, in one directory.
 
 It is removed when the test passes. When the test fails it stays, and the failure names it:
 ``barnabas log dump`` reads ``__consumer_offsets`` and ``__transaction_state`` there. With
@@ -23,7 +23,7 @@ def evidence(name: str) -> Iterator[Path]:
     try:
         yield directory
     except BaseException as failure:
-        failure.add_note(f"kept for analysis (brokers' directories, copiers' journals): {directory}")
+        failure.add_note(f"kept for analysis (directories of brokers, journals and logs of clients): {directory}")
         raise
     if "KEEP_EVIDENCE" not in os.environ:
         shutil.rmtree(directory, ignore_errors=True)

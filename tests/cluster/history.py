@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 
 class Key(NamedTuple):
@@ -70,6 +70,22 @@ class Moved:
     process: str
 
 
+class Journal(Protocol):
+    """Takes the events of clients."""
+
+    def add(self, event: Operation | Moved) -> None: ...
+
+    def complain(self, what: str) -> None:
+        """Takes an error that no client should ever get, whatever happens to the cluster."""
+
+
+class WorkerJournal(Journal, Protocol):
+    """The journal that a worker writes itself."""
+
+    def next_value(self, key: Key) -> int:
+        """The value that the worker sends next to this partition."""
+
+
 class History:
     """Many threads write it, and one reads it when they are done."""
 
@@ -83,7 +99,6 @@ class History:
         self.outcomes: Counter[tuple[str, Outcome]] = Counter()
         self._acknowledged: Counter[Key] = Counter()
         self._read_by: Counter[str] = Counter()
-        # Errors that no client should ever get, whatever happens to the cluster.
         self.complaints: list[str] = []
 
     def next_value(self, key: Key) -> int:

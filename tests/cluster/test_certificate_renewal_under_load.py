@@ -20,11 +20,12 @@ from peers.cluster import QUICK, Node
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.chaos import PARTITIONS, TOPIC, Chaos, workers_for
 from tests.cluster.checker import check
+from tests.cluster.final_reads import read_to_the_end
 from tests.cluster.history import History, Key, Outcome
 from tests.cluster.secured import CONTROLLER_SECURE, SECURE, Certificates, Securing
 from tests.cluster.secured_cluster import secured_with
 from tests.cluster.view import View
-from tests.cluster.workers import IdempotentSender, read_to_the_end, working
+from tests.cluster.workers import IdempotentSender, working
 from tests.scenarios.client import Client
 from tests.waiting import until
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tests.cluster.endurance import endured
+from tests.cluster.endurance import PATIENT, endured
 
 HOUR_SECONDS = 3600.0
 
@@ -19,4 +19,5 @@ def test_brokers_under_mixed_load_lose_nothing() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(0)
 def test_brokers_under_mixed_load_lose_nothing_and_do_not_grow_in_an_hour() -> None:
-    endured(chapters=4, deeds_per_chapter=6, seed=random.SystemRandom().randrange(1 << 30), seconds_min=HOUR_SECONDS)
+    seed = random.SystemRandom().randrange(1 << 30)
+    endured(chapters=4, deeds_per_chapter=6, seed=seed, seconds_min=HOUR_SECONDS, timeouts=PATIENT)

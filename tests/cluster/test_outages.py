@@ -11,9 +11,10 @@ import pytest
 
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.checker import check
+from tests.cluster.final_reads import read_to_the_end
 from tests.cluster.history import History, Key, Outcome
 from tests.cluster.view import View, ready
-from tests.cluster.workers import IdempotentSender, read_to_the_end, working
+from tests.cluster.workers import IdempotentSender, working
 from tests.waiting import until
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(0)]
@@ -32,7 +33,7 @@ def producing() -> Iterator[tuple[View, History]]:
     with barnabas_cluster(brokers=3, controllers=3) as cluster:
         view = ready(cluster)
         view.create_topic(KEY.topic)
-        with working([IdempotentSender("sender", view.access, history, [KEY])]):
+        with working([IdempotentSender("sender", view.access.librdkafka, history, [KEY])]):
             until(lambda: history.done("send") > 100, "records are acknowledged")
             yield view, history
         read_to_the_end(view.access, history, [KEY])

@@ -18,10 +18,11 @@ from tests.cluster.access import Access, Login
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.chaos import PARTITIONS, TOPIC, Chaos, workers_for
 from tests.cluster.checker import check
+from tests.cluster.final_reads import read_to_the_end
 from tests.cluster.history import History, Key, Outcome
 from tests.cluster.secured import APP, SCRAM, set_scram_password
 from tests.cluster.secured_cluster import secured_cluster
-from tests.cluster.workers import IdempotentSender, read_to_the_end, working
+from tests.cluster.workers import IdempotentSender, working
 
 # librdkafka authenticates again when nine tenths are over. A tenth must be long enough for a busy
 # machine.

@@ -19,10 +19,11 @@ from tests.cluster.access import Access
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.chaos import MEMBER, PARTITIONS, TOPIC, Chaos, replicas_agree
 from tests.cluster.checker import check
+from tests.cluster.final_reads import read_to_the_end
 from tests.cluster.history import History, Key
 from tests.cluster.secured import CONTROLLER_SECURE, STRANGER, Securing, allow_app
 from tests.cluster.view import View, ready
-from tests.cluster.workers import AssignedReader, GroupReader, IdempotentSender, Worker, read_to_the_end, working
+from tests.cluster.workers import AssignedReader, GroupReader, IdempotentSender, Worker, working
 from tests.waiting import until
 
 UPGRADE = 1
@@ -30,10 +31,10 @@ UPGRADE = 1
 
 def clients(name: str, access: Access, history: History, keys: list[Key]) -> list[Worker]:
     return [
-        IdempotentSender(f"sender-{name}", access, history, keys),
-        AssignedReader(f"reader-{name}", access, history, keys),
-        GroupReader(f"{MEMBER}-{name}-1", access, history, keys),
-        GroupReader(f"{MEMBER}-{name}-2", access, history, keys),
+        IdempotentSender(f"sender-{name}", access.librdkafka, history, keys),
+        AssignedReader(f"reader-{name}", access.librdkafka, history, keys),
+        GroupReader(f"{MEMBER}-{name}-1", access.librdkafka, history, keys),
+        GroupReader(f"{MEMBER}-{name}-2", access.librdkafka, history, keys),
     ]
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -18,6 +19,7 @@ from barnabas.wire.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, PartitionData, ResponsePartitionData, TopicData
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -200,15 +202,34 @@ class View:
             own = self.seen_without(*(other.id for other in self.cluster.brokers if other is not node))
             until(lambda own=own: own.partitions(name), f"node {node.id} knows {name}", seconds_max=LONG_PATIENCE_SECONDS)  # type: ignore[misc]
 
+    def delete_topic(self, name: str) -> None:
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name, topic_id=ZERO_UUID)], timeout_ms=20_000)
+
+        def deleted() -> bool:
+            answer = self.ask(request, seconds_max=CHANGE_ANSWER_SECONDS_MAX)
+            if answer is None or answer.responses[0].error_code in _NOT_NOW:
+                return False
+            # A request whose answer was lost has deleted it.
+            assert answer.responses[0].error_code in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), answer.responses[0]
+            return True
+
+        until(deleted, f"{name} is deleted", seconds_max=LONG_PATIENCE_SECONDS)
+
     def reassign(self, topic: str, replicas: dict[int, list[int]]) -> None:
         """Reassigns the partitions and waits until every one has exactly these replicas, all in
         sync."""
         partitions = [ReassignablePartition(partition_index=index, replicas=ids) for index, ids in replicas.items()]
-        topics = [ReassignableTopic(name=topic, partitions=partitions)]
-        answer = self.ask(AlterPartitionReassignmentsRequest(topics=topics, timeout_ms=20_000), seconds_max=CHANGE_ANSWER_SECONDS_MAX)
-        assert answer is not None, f"nobody reassigns {topic}"
-        assert answer.error_code == 0, answer
-        assert not any(each.error_code for each in answer.responses[0].partitions), answer
+        request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name=topic, partitions=partitions)], timeout_ms=20_000)
+
+        def accepted() -> bool:
+            answer = self.ask(request, seconds_max=CHANGE_ANSWER_SECONDS_MAX)
+            if answer is None or answer.error_code in _NOT_NOW:
+                return False
+            assert answer.error_code == 0, answer
+            assert not any(each.error_code for each in answer.responses[0].partitions), answer
+            return True
+
+        until(accepted, f"{topic} is to be at {replicas}", seconds_max=LONG_PATIENCE_SECONDS)
 
         def moved() -> bool:
             now = self.partitions(topic)

@@ -11,16 +11,18 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from tests.cluster.access import Access, Login
-from tests.cluster.asking import READ_COMMITTED, READ_UNCOMMITTED, end_offsets
-from tests.cluster.history import History, Key, Moved, Operation, Outcome, Polled, Sent
-from tests.waiting import LONG_PATIENCE_SECONDS, until
+from tests.cluster.history import Key, Moved, Operation, Outcome, Polled, Sent, WorkerJournal
+
+if TYPE_CHECKING:
+    # Not at run time: this module needs Barnabas's wire format, and importing it would double the
+    # start of a worker's process.
+    from tests.cluster.access import Login
 
 # A paused node keeps its connections, so a client that waits for its answer must give up at some
 # point.
@@ -54,17 +56,40 @@ def value_of(message: Message) -> int:
     return int(value)
 
 
+def polled(message: Message) -> Polled:
+    topic, partition, offset = message.topic(), message.partition(), message.offset()
+    assert topic is not None
+    assert partition is not None
+    assert offset is not None
+    return Polled(Key(topic, partition), offset, value_of(message))
+
+
+class Working(Protocol):
+    """A worker, in a thread or in a process of its own."""
+
+    abandoned: bool
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def join(self) -> None: ...
+
+
 class Worker(ABC):
     """A thread that repeats its work until it is stopped. Its exceptions fail the test."""
 
-    def __init__(self, process: str, access: Access, history: History, keys: Sequence[Key], seed: int = 0) -> None:
+    transactional = False
+
+    def __init__(self, process: str, settings: Mapping[str, Any], history: WorkerJournal, keys: Sequence[Key], seed: int = 0) -> None:
+        """``settings`` are those of librdkafka for the connection."""
         self.process = process
-        self.access = access
+        self.settings = settings
         self.history = history
         self.keys = list(keys)
         self.chance = random.Random(f"{seed}/{process}")
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=process, daemon=True)
+        self._thread = threading.Thread(target=self.run, name=process, daemon=True)
         self.failure: BaseException | None = None
         self.client: Producer | Consumer | None = None
         self._new_login: Login | None = None
@@ -98,7 +123,8 @@ class Worker(ABC):
         if self.failure is not None:
             raise self.failure
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Works in the calling thread until it is stopped."""
         try:
             self.begin()
             while not self._stop.is_set():
@@ -124,7 +150,7 @@ class IdempotentSender(Worker):
     def begin(self) -> None:
         self._producer = self.client = Producer(
             {
-                **self.access.librdkafka,
+                **self.settings,
                 "enable.idempotence": True,
                 "max.in.flight.requests.per.connection": self.IN_FLIGHT_MAX,
                 "linger.ms": 2,
@@ -146,7 +172,11 @@ class IdempotentSender(Worker):
             offset = message.offset() if error is None else None
             self.history.add(Operation(self.process, outcome, (Sent(key, value, offset),)))
 
-        self._producer.produce(key.topic, b"%d" % value, partition=key.partition, on_delivery=delivered)
+        self._producer.produce(key.topic, *self.record(value), partition=key.partition, on_delivery=delivered)
+
+    def record(self, value: int) -> tuple[bytes, bytes | None]:
+        """The value and the key of the record; the value begins with the number."""
+        return b"%d" % value, None
 
     def end(self) -> None:
         if self.abandoned:
@@ -170,13 +200,15 @@ class PatientSender(IdempotentSender):
 class TransactionalSender(Worker):
     """Transactions over several partitions, some aborted on purpose."""
 
+    transactional = True
+
     def begin(self) -> None:
         self._producer = self._make()
 
     def _make(self) -> Producer:
         producer = self.client = Producer(
             {
-                **self.access.librdkafka,
+                **self.settings,
                 "transactional.id": self.process,
                 "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
                 "linger.ms": 2,
@@ -247,7 +279,7 @@ class AssignedReader(Worker):
     def begin(self) -> None:
         self._consumer = self.client = Consumer(
             {
-                **self.access.librdkafka,
+                **self.settings,
                 "group.id": f"nobody-{self.process}",
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
@@ -281,7 +313,7 @@ class GroupReader(Worker):
     def begin(self) -> None:
         self._consumer = self.client = Consumer(
             {
-                **self.access.librdkafka,
+                **self.settings,
                 "group.id": self.GROUP,
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
@@ -322,11 +354,7 @@ def _poll(consumer: Consumer, worker: Worker) -> bool:
     for message in messages:
         error = message.error()
         if error is None:
-            topic, partition, offset = message.topic(), message.partition(), message.offset()
-            assert topic is not None
-            assert partition is not None
-            assert offset is not None
-            read.append(Polled(Key(topic, partition), offset, value_of(message)))
+            read.append(polled(message))
         elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE) or error.fatal():
             worker.history.complain(f"{worker.process} was told: {error}")
     if read:
@@ -346,7 +374,7 @@ def _persist(call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 @contextmanager
-def working(workers: Sequence[Worker]) -> Iterator[None]:
+def working(workers: Sequence[Working]) -> Iterator[None]:
     """Runs the workers in the background. At the end of the block all have ended, after delivering
     everything that they sent."""
     for worker in workers:
@@ -362,60 +390,3 @@ def working(workers: Sequence[Worker]) -> Iterator[None]:
             worker.stop()
     for worker in workers:
         worker.join()
-
-
-def read_to_the_end(access: Access, history: History, keys: Sequence[Key]) -> None:
-    """The final reads: every partition from its beginning, once no transaction is open."""
-    until(lambda: _nothing_open(access, keys), "every transaction is over", seconds_max=LONG_PATIENCE_SECONDS)
-    consumer = Consumer(
-        {
-            **access.librdkafka,
-            "group.id": "final",
-            "enable.auto.commit": False,
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-            "auto.offset.reset": "error",
-            **QUICK_CLIENT,
-        }
-    )
-    consumer.assign([TopicPartition(key.topic, key.partition, 0) for key in keys])
-    missing = set(keys)
-    history.final = {key: [] for key in keys}
-
-    def all_is_read() -> bool:
-        message = consumer.poll(1)
-        if message is None:
-            return not missing
-        error, topic, partition, offset = message.error(), message.topic(), message.partition(), message.offset()
-        if error is None:
-            assert topic is not None
-            assert partition is not None
-            assert offset is not None
-            history.final[Key(topic, partition)].append(Polled(Key(topic, partition), offset, value_of(message)))
-        elif error.code() == KafkaError._PARTITION_EOF:
-            assert topic is not None
-            assert partition is not None
-            missing.discard(Key(topic, partition))
-        else:
-            assert error.retriable() or error.code() in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN), error
-        return not missing
-
-    try:
-        until(
-            all_is_read,
-            "every partition is read to its end",
-            seen=lambda: f"not yet: {sorted(missing)}",
-            seconds_max=LONG_PATIENCE_SECONDS,
-            pause_seconds=0,
-        )
-    finally:
-        consumer.close()
-
-
-def _nothing_open(access: Access, keys: Sequence[Key]) -> bool:
-    for topic in {key.topic for key in keys}:
-        partitions = [key.partition for key in keys if key.topic == topic]
-        ends = end_offsets(access, topic, partitions, READ_UNCOMMITTED)
-        if ends is None or ends != end_offsets(access, topic, partitions, READ_COMMITTED):
-            return False
-    return True
