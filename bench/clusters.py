@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
@@ -17,7 +18,7 @@ from bench import usage
 from bench.measurement import MeasurementFailed
 from bench.requests import ask
 from bench.systems import ComparedSystem, System
-from peers.cluster import Cluster, Node
+from peers.cluster import Announce, Cluster, Node, RunningProcess, start_process
 
 NODES = 3
 ADMIN_SECONDS_MAX = 30.0
@@ -41,8 +42,8 @@ class _Nodes:
         for node in nodes:
             self._system.format_storage(node.properties_file)
 
-    def command(self, properties: Path) -> list[str]:
-        return self._system.command(properties)
+    def start(self, properties: Path, output: IO[bytes], announce: Announce) -> RunningProcess:
+        return start_process(self._system.command(properties), output, announce)
 
 
 @contextmanager
