@@ -137,6 +137,9 @@ class Timers:
     def call_later(self, seconds: float, call: Callable[..., object], *arguments: Any) -> None:
         heapq.heappush(self._heap, (self._clock.now_ms + seconds * 1000, next(self._serials), call, arguments))
 
+    def call_soon(self, call: Callable[..., object], *arguments: Any) -> None:
+        self.call_later(0, call, *arguments)
+
     def ring(self) -> None:
         while self._heap and self._heap[0][0] <= self._clock.now_ms:
             _, _, call, arguments = heapq.heappop(self._heap)

@@ -11,7 +11,7 @@ import pytest
 from barnabas.wire.apis import ApiKey
 from bench.peers import builds
 from bench.peers.apis import missing
-from bench.peers.builds import Build, first_error, go_version, is_fresh, run_build
+from bench.peers.builds import Build, first_error, go_version, is_fresh
 from bench.peers.facts import FACTS
 from bench.peers.page import PeerRun, heading_and_columns, page
 from bench.peers.rows import ALL, Latency, SmallRequests, Start, Throughput, taking_part
@@ -88,16 +88,6 @@ def test_systems_that_cannot_be_built_are_left_out_with_the_reason() -> None:
 def test_a_missing_tool_is_named(tmp_path: Path) -> None:
     build = Build(tmp_path / "program", "no-such-tool", ("no-such-tool", "build"))
     assert builds.why_missing(build) == "no-such-tool is not installed"
-
-
-def test_a_failed_build_says_its_first_error(tmp_path: Path) -> None:
-    build = Build(tmp_path / "program", "sh", ("sh", "-c", "echo hello >&2; echo 'error: no luck' >&2; exit 3"), tmp_path)
-    assert run_build(build) == "sh -c of program failed: error: no luck"
-
-
-def test_a_build_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
-    build = Build(tmp_path / "program", "sh", ("sh", "-c", "sleep 600"), tmp_path)
-    assert run_build(build, seconds_max=0.6) == "program was not built within 0.01 minutes"
 
 
 def test_a_program_older_than_its_sources_is_stale(tmp_path: Path) -> None:
