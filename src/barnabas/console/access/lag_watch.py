@@ -38,7 +38,8 @@ class LagWatch:
         given = {each.id: each for each in listings}
         self.histories.watch(given)
         self._listings.update(given)
-        self._listings = {each: self._listings[each] for each in self.histories.groups}
+        # A deleted group keeps its history for a while, and has no listing any more.
+        self._listings = {each: self._listings[each] for each in self.histories.groups if each in self._listings}
         self._seen = time.monotonic()
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._sample_on(client))
