@@ -20,7 +20,7 @@ from barnabas.pipelines.running.progress_topic import TOPIC
 from barnabas.testing import EmbeddedBroker
 from tests.console.browser import opened_page, screenshot, serious_problems, wider_than_the_screen
 from tests.console.console_thread import ConsoleThread, console_of
-from tests.waiting import until
+from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 PHONE_PIXELS = 360
 PIPELINES = "/clusters/local/pipelines"
@@ -147,6 +147,7 @@ def test_a_console_without_a_directory_says_how_to_name_one(broker: EmbeddedBrok
         assert client.page(PIPELINES, search="no such pipeline")
 
 
+@pytest.mark.timeout(900)
 def test_a_pipeline_is_started_reports_and_is_stopped(started: ConsoleThread, broker: EmbeddedBroker) -> None:
     pytest.importorskip("pyspark", reason="pip install 'barnabas[spark]'")
     client = started.client()
@@ -159,7 +160,7 @@ def test_a_pipeline_is_started_reports_and_is_stopped(started: ConsoleThread, br
         assert shown["run"]["is_running"], shown["run"]
         return bool(shown["state"] == "running" and shown["queries"][0]["last"]["batch_ms"] > 0)
 
-    until(has_reported, "the pipeline reports a batch")
+    until(has_reported, "the pipeline reports a batch", seconds_max=LONG_PATIENCE_SECONDS)
     client.post(f"{PIPELINES}/counted/stop")
     until(lambda: client.get(f"{PIPELINES}/counted")["state"] == "ended", "the pipeline reports its end")
     shown = client.get(f"{PIPELINES}/counted")
