@@ -68,4 +68,6 @@ class CompactedTable:
                 yield Anomaly("lost-write", self._partition, f"{last.value} of key {key} was acknowledged at {last.offset}; found {place}")
         for key, place in sorted(found.items()):
             if place != self._last.get(key) and place.value not in self._unknown:
-                yield Anomaly("phantom", self._partition, f"{place.value} of key {key} at {place.offset} was sent by nobody, or before")
+                yield Anomaly(
+                    "phantom", self._partition, f"{place.value} of key {key} at {place.offset}: no worker sent it, or it was sent before"
+                )
