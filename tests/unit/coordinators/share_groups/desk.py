@@ -31,6 +31,7 @@ from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.coordinators.runtime import CoordinatorRuntime
 from barnabas.coordinators.share_group_states import Codes, DeletedOffsets, ShareGroupStates
 from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
 from barnabas.wire.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -107,12 +108,15 @@ class ShareDesk(Desk):
         assert not isinstance(described, ErrorCode)
         return described
 
-    def alter(self, topic: str, offsets: Iterable[int]) -> Codes | Refusal | ErrorCode:
+    def begin_altering(self, topic: str, offsets: Iterable[int]) -> Promise[Codes | Refusal | ErrorCode]:
         asked = [AlterShareGroupOffsetsRequestPartition(partition_index=index, start_offset=each) for index, each in enumerate(offsets)]
         request = AlterShareGroupOffsetsRequest(
             group_id=GROUP, topics=[AlterShareGroupOffsetsRequestTopic(topic_name=topic, partitions=asked)]
         )
-        answer = self.states.alter(request)
+        return self.states.alter(request)
+
+    def alter(self, topic: str, offsets: Iterable[int]) -> Codes | Refusal | ErrorCode:
+        answer = self.begin_altering(topic, offsets)
         assert answer.done
         return answer.value
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.unit.coordinators.share_groups.desk import holds
+from barnabas.model.errors import ErrorCode
+from tests.unit.coordinators.share_groups.desk import ShareDesk, holds
 
 
 def test_altered_offsets_create_the_group_and_its_state() -> None:
@@ -145,3 +146,17 @@ def test_a_join_ends_an_unfinished_deletion() -> None:
     > show
       Stable group 2 target 2; initializing - initialized a0,a1 deleting -
     """)
+
+
+def test_an_alteration_that_a_member_overtook_is_not_acknowledged() -> None:
+    desk = ShareDesk()
+    desk.topic("a", 1)
+    desk.perform("the share coordinator is late")
+    altered = desk.begin_altering("a", [5])
+    desk.persister.late = False
+    desk.perform("A joins a")
+    desk.perform("wait 30000")
+    desk.perform("A beats")
+    assert [start for _, _, start in desk.persister.initializations] == [5, -1]
+    desk.perform("the share coordinator answers")
+    assert altered.value == {(desk.image.topics.by_name["a"].topic_id, 0): ErrorCode.FENCED_STATE_EPOCH}

@@ -86,8 +86,8 @@ class Initialization:
 
     def finish(self, asked: InitializeStates, refused: Collection[IdPartition]) -> Outcome[frozenset[IdPartition]]:
         """The share coordinator has initialized the partitions of a request, except the refused
-        ones. The answer is the partitions that a newer request has taken over, for which this
-        result does not count.
+        ones. The answer is the partitions that a newer request has taken over, whether it is still
+        under way or has ended first; for them this result does not count.
         """
         group = self._shard.groups.get(asked.group_id)
         if not isinstance(group, ShareGroup):
@@ -95,6 +95,9 @@ class Initialization:
         requests = self._requests.get(asked.group_id, {})
         newer = {topic_id for topic_id, request in requests.items() if request.state_epoch > asked.state_epoch}
         answered = [slot for slot in asked.start_offsets if slot[0] not in newer]
+        if group.epoch > asked.state_epoch:
+            # A newer request that has ended is not remembered. Its partitions are not initializing.
+            answered = [slot for slot in answered if group.states.is_initializing(slot)]
         for topic_id, _ in answered:
             requests.pop(topic_id, None)
         change = ShareChange(group)
