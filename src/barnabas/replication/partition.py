@@ -300,6 +300,9 @@ class Partition:
 
     def _transaction_is_open(self, header: BatchHeader, verification: Verification | None) -> bool:
         producers = self.log.producers
+        if verification is None and self.verifications.has(header.producer_id):
+            # An earlier batch of this producer waits for the coordinator, and goes first.
+            return False
         if producers.in_transaction(header.producer_id, header.producer_epoch):
             return True
         if self.verifications.accepts(verification, header.producer_id, header.producer_epoch):

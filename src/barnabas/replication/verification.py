@@ -3,8 +3,11 @@
 
 Without it a batch that comes late, after the end of its transaction, would begin a transaction that
 no producer ever ends, and consumers of committed data would wait at it for ever. The coordinator is
-asked while the batch waits. If the end of the transaction is written here in the meantime, the
-proof is void.
+asked while the batch waits. If the end of a transaction is written here in the meantime, the answer
+is outdated: the proof is void until the coordinator is asked again.
+
+Later batches of the producer wait behind the first one. They would otherwise overtake it as soon as
+another batch has begun the transaction here, and arrive out of order.
 """
 
 from __future__ import annotations
@@ -16,6 +19,10 @@ class Verification:
     def __init__(self, producer_id: int, producer_epoch: int) -> None:
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
+        self.void = False
+
+    def renew(self) -> None:
+        """The coordinator is asked now."""
         self.void = False
 
 
@@ -39,6 +46,9 @@ class Verifications:
             others.remove(verification)
         if not others:
             self._under_way.pop(verification.producer_id, None)
+
+    def has(self, producer_id: int) -> bool:
+        return producer_id in self._under_way
 
     def void(self, producer_id: int) -> None:
         for verification in self._under_way.get(producer_id, ()):

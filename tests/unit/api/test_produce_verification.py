@@ -16,6 +16,7 @@ from barnabas.env.awaiting import awaited
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.model.promise import Promise
+from barnabas.replication.verification import Verification
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.compiler import decode
 from barnabas.wire.headers import read_request_prefix
@@ -122,6 +123,65 @@ def test_the_question_is_repeated_while_the_last_transaction_is_ending() -> None
         lambda request: saying(answers.pop(0))(request), lambda there: verify(there.broker, "T", PRODUCER, PARTITIONS, implicit=True)
     )
     assert set(verdicts.values()) == {ErrorCode.NONE}
+
+
+def test_the_question_is_repeated_when_the_last_transaction_ended_here_in_the_meantime() -> None:
+    verification = Verification(*PRODUCER)
+    asked = []
+
+    def respond(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+        asked.append(verification.void)
+        verification.void = len(asked) == 1
+        return saying(0)(request)
+
+    verdicts = asking(respond, lambda there: verify(there.broker, "T", PRODUCER, PARTITIONS, implicit=True, verifications=[verification]))
+    assert set(verdicts.values()) == {ErrorCode.NONE}
+    assert asked == [False, False]
+    assert not verification.void
+
+
+def test_questions_of_a_producer_are_answered_in_order() -> None:
+    """The first one is repeated after a pause, in which the second one must not be answered."""
+    codes = [ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.CONCURRENT_TRANSACTIONS]
+    answered: list[Verdicts] = []
+
+    def respond(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+        return saying(codes.pop() if codes else ErrorCode.NONE)(request)
+
+    async def main() -> None:
+        async with serving(coordinating(respond)) as port:
+            neighbours = Neighbours(port, led_by={STATE: THERE})
+            asked = [verify(neighbours.broker, "T", PRODUCER, [each], implicit=True) for each in PARTITIONS]
+            for question in asked:
+                question.then(answered.append)
+            for question in asked:
+                await awaited(question)
+            neighbours.peers.close()
+
+    simulated.run(main())
+    assert answered == [{each: ErrorCode.NONE} for each in PARTITIONS]
+
+
+def test_nothing_is_asked_about_a_transaction_that_an_earlier_question_has_begun() -> None:
+    requests = []
+    begun = False
+
+    def respond(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+        nonlocal begun
+        requests.append(request)
+        begun = True
+        return saying(0)(request)
+
+    async def main() -> list[Verdicts]:
+        async with serving(coordinating(respond)) as port:
+            neighbours = Neighbours(port, led_by={STATE: THERE})
+            asked = [verify(neighbours.broker, "T", PRODUCER, PARTITIONS, implicit=True, is_open=lambda: begun) for _ in range(3)]
+            verdicts = [await awaited(each) for each in asked]
+            neighbours.peers.close()
+            return verdicts
+
+    assert simulated.run(main()) == [dict.fromkeys(PARTITIONS, ErrorCode.NONE)] * 3
+    assert len(requests) == 1
 
 
 @pytest.mark.parametrize(

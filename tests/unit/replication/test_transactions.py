@@ -69,6 +69,26 @@ def test_a_verification_is_void_after_the_end_of_its_transaction() -> None:
     assert partition.last_stable_offset == partition.high_watermark
 
 
+def test_a_verification_counts_again_when_the_coordinator_is_asked_after_the_end() -> None:
+    partition = World().partition()
+    verification = partition.verifications.begin(PRODUCER, 1)
+    assert isinstance(end(partition, epoch=1), Appended)
+    verification.renew()
+    batch = sent(PRODUCER, 0, epoch=1, transactional=True)
+    assert isinstance(partition.append(memoryview(batch), -1, NOW_MS, verification), Appended)
+
+
+def test_a_batch_waits_behind_an_earlier_one_whose_verification_is_in_flight() -> None:
+    partition = World().partition()
+    begin(partition)
+    earlier = partition.verifications.begin(PRODUCER, 0)
+    later = memoryview(sent(PRODUCER, 2, transactional=True))
+    assert partition.append(later, -1, NOW_MS) is NOT_VERIFIED
+    assert partition.append(memoryview(sent(PRODUCER, 1, transactional=True)), -1, NOW_MS, earlier) == Appended(1, 1, -1)
+    partition.verifications.end(earlier)
+    assert partition.append(later, -1, NOW_MS) == Appended(2, 2, -1)
+
+
 def test_a_retry_is_answered_like_the_first_time_after_its_transaction_ended() -> None:
     partition = World().partition()
     begin(partition)

@@ -89,7 +89,15 @@ def _verify(broker: Broker, request: TxnOffsetCommitRequest, version: int) -> Pr
         return ErrorCode.INVALID_PRODUCER_EPOCH if verdict == ErrorCode.PRODUCER_FENCED else verdict
 
     implicit = version >= _IMPLICIT_VERSION_MIN
-    return verify(broker, request.transactional_id, producer, [partition.partition], implicit=implicit).map(verified)
+    return verify(
+        broker,
+        request.transactional_id,
+        producer,
+        [partition.partition],
+        implicit=implicit,
+        verifications=[verification],
+        is_open=lambda: partition.log.producers.in_transaction(*producer),
+    ).map(verified)
 
 
 def _keep_existing(broker: Broker, caller: Caller, request: TxnOffsetCommitRequest) -> list[TxnOffsetCommitResponseTopic]:

@@ -292,9 +292,14 @@ def _verify_producer(
             if request.acks == ACKS_ALL:
                 _await_replicas(each.partition, outcome, answer, waiting)
 
+    def is_open() -> bool:
+        return all(each.partition.log.producers.in_transaction(*producer) for each in batches)
+
     partitions = [each.partition.partition for each in batches]
     implicit = caller.version >= _IMPLICIT_VERSION_MIN
-    return verify(broker, request.transactional_id, producer, partitions, implicit=implicit).map(verified)
+    return verify(
+        broker, request.transactional_id, producer, partitions, implicit=implicit, verifications=verifications, is_open=is_open
+    ).map(verified)
 
 
 def _for_producers(verdict: ErrorCode, version: int) -> ErrorCode:

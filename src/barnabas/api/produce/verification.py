@@ -6,11 +6,15 @@ clients do, and the coordinator only confirms it, unless
 
 The coordinator is this broker or another one. Another one receives AddPartitionsToTxn, for many
 transactions at a time.
+
+A producer may have several requests in flight when its transaction begins. Their questions are
+asked one after the other, so that the batches are appended in the order in which they came.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,6 +24,7 @@ from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.ids import NO_NODE, TopicPartition
 from barnabas.model.promise import Promise
 from barnabas.network.outboxes import Outboxes
+from barnabas.replication.verification import Verification
 from barnabas.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -43,6 +48,9 @@ class _Question:
     partitions: Sequence[TopicPartition]
     implicit: bool
     """The question itself adds the partitions to the transaction."""
+    verifications: Sequence[Verification] = ()
+    is_open: Callable[[], bool] = lambda: False
+    """Whether the transaction has begun in all partitions, so that there is nothing to ask."""
     verdicts: Promise[Verdicts] = field(default_factory=Promise)
 
     def answer_all(self, code: ErrorCode) -> None:
@@ -62,33 +70,52 @@ class _Question:
 
 
 def verify(
-    broker: Broker, transactional_id: str, producer: ProducerIdentity, partitions: Sequence[TopicPartition], *, implicit: bool
+    broker: Broker,
+    transactional_id: str,
+    producer: ProducerIdentity,
+    partitions: Sequence[TopicPartition],
+    *,
+    implicit: bool,
+    verifications: Sequence[Verification] = (),
+    is_open: Callable[[], bool] = lambda: False,
 ) -> Promise[Verdicts]:
     """Whether a producer's transaction may begin in these partitions; ``implicit`` begins it.
 
-    The next transaction of a producer cannot begin while the previous one is ending. That takes
-    milliseconds, so the broker asks the coordinator a few more times before it returns
-    CONCURRENT_TRANSACTIONS to the client.
+    Nothing is asked if the transaction ``is_open`` when the turn of this question comes.
     """
     if not implicit and not broker.settings.flag("transaction.partition.verification.enable"):
         return Promise.kept(dict.fromkeys(partitions, ErrorCode.NONE))
     if not transactional_id:
         return Promise.kept(dict.fromkeys(partitions, ErrorCode.INVALID_REQUEST))
-    verdicts: Promise[Verdicts] = Promise()
+    question = _Question(transactional_id, producer, partitions, implicit, verifications, is_open)
+    broker.questions_to_coordinators.put(broker, question)
+    return question.verdicts
+
+
+def _ask_until_settled(broker: Broker, question: _Question) -> Promise[Verdicts]:
+    """The next transaction of a producer cannot begin while the previous one is ending. That takes
+    milliseconds, so the broker asks the coordinator a few more times before it returns
+    CONCURRENT_TRANSACTIONS to the client. It also asks again when the previous transaction ended
+    here after the question was asked: the coordinator may have answered for the next one.
+    """
+    settled: Promise[Verdicts] = Promise()
     retry_ms = broker.settings.integer("add.partitions.to.txn.retry.backoff.ms")
     retries_max = broker.settings.integer("add.partitions.to.txn.retry.backoff.max.ms") // retry_ms
 
     def attempt(retries_left: int) -> None:
-        _ask(broker, _Question(transactional_id, producer, partitions, implicit)).then(lambda found: answered(found, retries_left))
+        for each in question.verifications:
+            each.renew()
+        _ask(broker, replace(question, verdicts=Promise())).then(lambda found: answered(found, retries_left))
 
     def answered(found: Verdicts, retries_left: int) -> None:
-        if retries_left and ErrorCode.CONCURRENT_TRANSACTIONS in found.values():
+        outdated = any(each.void for each in question.verifications)
+        if retries_left and (outdated or ErrorCode.CONCURRENT_TRANSACTIONS in found.values()):
             broker.loop.call_later(retry_ms / 1000, attempt, retries_left - 1)
         else:
-            verdicts.resolve(found)
+            settled.resolve(found)
 
     attempt(retries_max)
-    return verdicts
+    return settled
 
 
 def _ask(broker: Broker, question: _Question) -> Promise[Verdicts]:
@@ -99,7 +126,7 @@ def _ask(broker: Broker, question: _Question) -> Promise[Verdicts]:
     elif coordinator == NO_NODE:
         question.answer_all(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     else:
-        broker.questions_to_coordinators.ask(broker, coordinator, question)
+        broker.questions_to_coordinators.send(broker, coordinator, question)
     return question.verdicts
 
 
@@ -121,15 +148,44 @@ def _ask_here(broker: Broker, question: _Question) -> None:
 
 
 class QuestionsToCoordinators:
-    """Questions in flight to other brokers.
-
-    A producer asks once for each partition and transaction, so the questions go in batches.
-    """
+    """The questions of this broker that are not answered yet. There are no more than requests in
+    flight."""
 
     def __init__(self) -> None:
+        # By transactional id, while one of its questions is being asked.
+        self._waiting: dict[str, deque[_Question]] = {}
         self._outboxes: Outboxes[_Question] | None = None
 
-    def ask(self, broker: Broker, coordinator: int, question: _Question) -> None:
+    def put(self, broker: Broker, question: _Question) -> None:
+        waiting = self._waiting.get(question.transactional_id)
+        if waiting is not None:
+            waiting.append(question)
+        else:
+            self._waiting[question.transactional_id] = deque()
+            self._ask(broker, question)
+
+    def _ask(self, broker: Broker, question: _Question) -> None:
+        def settled(found: Verdicts) -> None:
+            question.verdicts.resolve(found)
+            self._ask_next(broker, question.transactional_id)
+
+        _ask_until_settled(broker, question).then(settled)
+
+    def _ask_next(self, broker: Broker, transactional_id: str) -> None:
+        waiting = self._waiting[transactional_id]
+        while waiting:
+            question = waiting.popleft()
+            if not question.is_open():
+                # Use the loop, not this callback: a coordinator on this broker answers at once, and
+                # a long line would recurse deeper and deeper.
+                broker.loop.call_soon(self._ask, broker, question)
+                return
+            question.answer_all(ErrorCode.NONE)
+        del self._waiting[transactional_id]
+
+    def send(self, broker: Broker, coordinator: int, question: _Question) -> None:
+        """To another broker. A producer asks once for each partition and transaction, so the
+        questions go in batches."""
         if self._outboxes is None:
             self._outboxes = Outboxes(
                 lambda broker_id, questions: _send(broker, broker_id, questions), key=lambda each: each.transactional_id
