@@ -28,6 +28,12 @@ ADDRESSES = "bootstrap.servers"
 _OF_SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.")
 # The other settings that both clients know; librdkafka refuses to start with unknown names.
 _SHARED = frozenset({"client.id", "client.rack", "message.max.bytes", "request.timeout.ms", "socket.connection.setup.timeout.ms"})
+# When a broker dies, Java's admin client may wait for that broker until its time is up, although it
+# knows of the new leaders; by default that is a minute, in which a pipeline stands still. Spark
+# then asks again with a new client: as often as it takes for three minutes, its own default.
+_ANSWER_MS_MAX = 10_000
+_REQUEST_TIMEOUT, _API_TIMEOUT = "request.timeout.ms", "default.api.timeout.ms"
+_ATTEMPTS_MS = 180_000
 # Spark shows its settings and the options of sources and sinks in plans, in its UI and in its event
 # log. By default it hides some of our secrets there, but not a private key in the settings.
 REDACTION = {
@@ -58,7 +64,16 @@ def for_spark(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, str]:
         java = for_java(kafka)
     except SettingsRefused as refused:
         raise CannotRun(str(refused)) from refused
-    return {f"kafka.{ADDRESSES}": bootstrap, **{f"kafka.{name}": value for name, value in java.items() if name != ADDRESSES}}
+    java = {**_patience(java), **java, ADDRESSES: bootstrap}
+    return {"fetchOffset.numRetries": str(_ATTEMPTS_MS // _ANSWER_MS_MAX), **{f"kafka.{name}": value for name, value in java.items()}}
+
+
+def _patience(java: Mapping[str, str]) -> dict[str, str]:
+    """Java refuses a request that may take longer than the call that it belongs to."""
+    request = java.get(_REQUEST_TIMEOUT, str(_ANSWER_MS_MAX))
+    if not request.isdecimal():
+        return {}  # Java says what is wrong with it
+    return {_REQUEST_TIMEOUT: request, _API_TIMEOUT: str(max(int(request), _ANSWER_MS_MAX))}
 
 
 def for_librdkafka(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ sources: {{orders: {{topic: orders}}}}
 sinks: {{out: {{from: orders, topic: out}}}}
 kafka: {kafka}
 """
+PATIENCE = ("fetchOffset.numRetries", "kafka.request.timeout.ms", "kafka.default.api.timeout.ms")
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 FILE = f"""
 bootstrap.servers=broker:9093
@@ -54,7 +55,23 @@ def test_librdkafka_gets_its_names_and_nothing_that_it_does_not_know(client_file
 def test_spark_gets_javas_names_as_they_are(client_file: Path) -> None:
     given = read_settings(str(client_file))
     expected = {f"kafka.{name}": value for name, value in given.items()} | {"kafka.bootstrap.servers": "b:1"}
-    assert for_spark("b:1", given) == expected
+    assert {name: value for name, value in for_spark("b:1", given).items() if name not in PATIENCE} == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, ("10000", "10000")),
+        ({"request.timeout.ms": "2000"}, ("2000", "10000")),
+        ({"request.timeout.ms": "20000"}, ("20000", "20000")),
+        ({"default.api.timeout.ms": "60000"}, ("10000", "60000")),
+        ({"request.timeout.ms": "soon"}, ("soon", None)),
+    ],
+)
+def test_spark_asks_another_broker_within_seconds_unless_a_pipeline_says_otherwise(given: dict[str, str], expected: object) -> None:
+    options = for_spark("b:1", given)
+    assert (options["kafka.request.timeout.ms"], options.get("kafka.default.api.timeout.ms")) == expected
+    assert options["fetchOffset.numRetries"] == "18"
 
 
 def test_a_client_file_of_the_command_replaces_the_login_of_the_pipeline(client_file: Path, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -
         query: StreamingQuery = import_module("barnabas.pipelines.exactly_once.sink").start(encoded, declaration, context)
         return query
     writer = context.writer(encoded, declaration.name, declaration.mode).format("kafka")
-    return writer.options(**context.spark_kafka_options(), includeHeaders="true", **settings.options).start()
+    return writer.options(**{**context.spark_kafka_options(), "includeHeaders": "true", **settings.options}).start()
 
 
 def records(frame: DataFrame, settings: TopicSinkSettings) -> DataFrame:

@@ -84,7 +84,7 @@ def read(session: SparkSession, declaration: SourceDeclaration, context: RunCont
         "includeHeaders": "true",
         "kafka.isolation.level": "read_committed",
     }
-    records = session.read.format("kafka").options(**options, **settings.options).load()
+    records = session.read.format("kafka").options(**{**options, **settings.options}).load()
     return decode(latest(records), declaration, replace(context, undecodable=[]))
 
 

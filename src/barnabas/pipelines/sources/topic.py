@@ -117,7 +117,7 @@ def read_records(session: SparkSession, settings: TopicSettings, context: RunCon
     options = {**_options(settings, context), **settings.start, "groupIdPrefix": f"barnabas.pipelines.{context.name}"}
     if settings.rate is not None:
         options["maxOffsetsPerTrigger"] = str(settings.rate)
-    return session.readStream.format("kafka").options(**options, **settings.options).load()
+    return session.readStream.format("kafka").options(**{**options, **settings.options}).load()
 
 
 def sample(session: SparkSession, settings: TopicSettings, context: RunContext) -> DataFrame:
