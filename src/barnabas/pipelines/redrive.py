@@ -47,7 +47,7 @@ from barnabas.pipelines.errors import CannotRun, RunFailed
 from barnabas.pipelines.kafka_settings import ClusterAddress, for_librdkafka
 from barnabas.pipelines.redriven_positions import Positions, read_positions
 from barnabas.pipelines.running.preflight import ClusterTopics
-from barnabas.pipelines.transactional_producer import closing_producer
+from barnabas.pipelines.transactional_producer import closing_producer, send_offsets
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, Producer, TopicPartition
@@ -177,7 +177,7 @@ class _Redriving:
         if self.producer is not None:
             if sent:
                 self.producer.produce(positions_topic_of(self.dead_letters), encode(sent))
-            self.producer.send_offsets_to_transaction(_after(messages), self.consumer.consumer_group_metadata())
+            send_offsets(self.producer, _after(messages), self.consumer.consumer_group_metadata())
             self.producer.commit_transaction(PATIENCE_SECONDS)
 
     def _send(self, letter: Letter) -> None:

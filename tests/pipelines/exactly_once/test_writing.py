@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from threading import Event
 from typing import Any
 
 import pyarrow as pa
@@ -261,6 +262,34 @@ def test_a_kept_producer_that_was_fenced_is_replaced(writer: Writer) -> None:
     writing._producers.update(kept)
     assert writer.write(2, "c") == Written(1)
     assert writer.read() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_producer_that_waits_for_a_dead_coordinator_is_replaced(writer: Writer, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
+    """librdkafka 2.16 waits for ever if the group's coordinator dies at the wrong moment."""
+    waits = Event()
+
+    class Waiting:
+        def __init__(self, producer: Any) -> None:
+            self._producer = producer
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._producer, name)
+
+        def send_offsets_to_transaction(self, *_: Any) -> None:
+            waits.wait()
+
+    if kept:
+        writer.write(0, "a")
+        (name,) = writing._producers
+        writing._producers[name] = Waiting(writing._producers[name])
+    else:
+        kinds = iter([Waiting, lambda producer: producer])
+        monkeypatch.setattr(transactional_producer, "Producer", lambda settings: next(kinds)(Producer(settings)))
+    monkeypatch.setattr(transactional_producer, "OFFSETS_SECONDS_MAX", 1.0)
+    assert writer.write(1, "b") == Written(1)
+    assert writer.read() == (["a", "b"] if kept else ["b"])
+    waits.set()
 
 
 def test_of_two_concurrent_attempts_one_writes_and_both_succeed(writer: Writer) -> None:

@@ -1,10 +1,17 @@
-"""The flush of a transactional producer whose records wait for a new leader."""
+"""A transactional producer whose records wait for a new leader, or whose offsets wait for a dead
+coordinator."""
 
 from __future__ import annotations
 
-from confluent_kafka import KafkaError, KafkaException
+from collections.abc import Callable
+from threading import Event
+from typing import Any
 
-from barnabas.pipelines.transactional_producer import flush
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from barnabas.pipelines import transactional_producer
+from barnabas.pipelines.transactional_producer import OffsetsLost, flush, send_offsets
 
 
 class Waiting:
@@ -42,3 +49,38 @@ def test_a_flush_that_gets_no_answer_leaves_its_records_to_the_commit() -> None:
     flush(producer, ["t", "u"])
     assert 0 < len(producer.asked) <= 10
     assert set(producer.asked) == {"t"}
+
+
+class Sending:
+    """A producer that does something when it gets offsets."""
+
+    def __init__(self, deed: Callable[[], object]) -> None:
+        self._deed = deed
+        self.sent: list[Any] = []
+
+    def send_offsets_to_transaction(self, offsets: list[TopicPartition], group: object, _: float) -> None:
+        self._deed()
+        self.sent.append((offsets, group))
+
+
+def test_offsets_are_sent_before_the_call_ends() -> None:
+    producer, offsets = Sending(lambda: None), [TopicPartition("t", 0, 5)]
+    send_offsets(producer, offsets, "group")
+    assert producer.sent == [(offsets, "group")]
+
+
+def test_a_refusal_of_offsets_is_raised() -> None:
+    def refuse() -> None:
+        raise KafkaException(KafkaError(KafkaError.INVALID_PRODUCER_EPOCH))
+
+    with pytest.raises(KafkaException, match="INVALID_PRODUCER_EPOCH") as raised:
+        send_offsets(Sending(refuse), [], "group")
+    assert not isinstance(raised.value, OffsetsLost)
+
+
+def test_offsets_that_nothing_answers_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transactional_producer, "OFFSETS_SECONDS_MAX", 0.01)
+    answer = Event()
+    with pytest.raises(OffsetsLost, match=r"did not take the offsets within 0\.01 seconds"):
+        send_offsets(Sending(answer.wait), [], "group")
+    answer.set()

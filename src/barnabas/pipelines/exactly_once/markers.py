@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from barnabas.pipelines.errors import CannotRun, RunFailed
-from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX
+from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX, send_offsets
 
 MARKER_TOPIC = "barnabas.pipelines.batches"
 # Enough for most pipelines, so that the shared topic hardly ever changes. An empty partition costs
@@ -74,7 +74,7 @@ class Markers:
 
     def add_to_transaction(self, producer: Any, writer: int, marker: Marker) -> None:
         offset = TopicPartition(MARKER_TOPIC, writer, marker.next_batch, metadata=marker.fingerprint)
-        producer.send_offsets_to_transaction([offset], self._consumer.consumer_group_metadata(), ANSWER_SECONDS_MAX)
+        send_offsets(producer, [offset], self._consumer.consumer_group_metadata())
 
     def close(self) -> None:
         self._consumer.close()

@@ -8,8 +8,8 @@ rows.
 
 step      action                                        failure
 =======   ===========================================   ============================================
-claim     read the marker, begin, put the marker into   fenced and kept: once more with a new
-          the transaction                               producer
+claim     read the marker, begin, put the marker into   fenced and kept, or the group's coordinator
+          the transaction                               died: once more with a new producer
 produce   the rows                                      fenced: a newer attempt writes them; wait
                                                         for its marker
 commit    rows and marker become visible, or neither    failed or unknown: the next attempt finds
@@ -31,7 +31,7 @@ from confluent_kafka import KafkaError, KafkaException
 from barnabas.pipelines.errors import RunFailed
 from barnabas.pipelines.exactly_once.markers import MARKER_TOPIC, Marker, Markers
 from barnabas.pipelines.exactly_once.records import produce_all
-from barnabas.pipelines.transactional_producer import flush, open_producer
+from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX, OffsetsLost, flush, open_producer
 
 # Producers (and groups) that a worker process keeps open: several queries with a few writers each.
 # The least recently used one is closed.
@@ -128,6 +128,7 @@ def _claim(part: Part, markers: Markers, settings: Mapping[str, Any]) -> Any | N
     """A producer with an open transaction that has the marker and no rows; None when there is
     nothing to write."""
     kept = _producers.pop(part.transactional_id, None)
+    deadline = time.monotonic() + ANSWER_SECONDS_MAX
     while True:
         producer = kept or _open(part, settings)
         try:
@@ -138,9 +139,11 @@ def _claim(part: Part, markers: Markers, settings: Mapping[str, Any]) -> Any | N
             markers.add_to_transaction(producer, part.writer, part.marker)
         except KafkaException as failed:
             _abandon(producer)
-            if kept is None:
+            if kept is None and not (isinstance(failed, OffsetsLost) and time.monotonic() < deadline):
                 raise RunFailed(f"Writer {part.writer} cannot start batch {part.batch}: {failed.args[0].str()}.") from failed
-            kept = None  # fenced by another process since its last batch, which is normal
+            # Fenced by another process since its last batch, which is normal; or a coordinator has
+            # died.
+            kept = None
         else:
             return producer
 

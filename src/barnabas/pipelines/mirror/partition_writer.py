@@ -31,7 +31,7 @@ from barnabas.pipelines.mirror.offset_syncs import segment_records, two_way_reco
 from barnabas.pipelines.mirror.provenance import came_through, coming_from
 from barnabas.pipelines.mirror.schema_ids import PartIds, TopicIds, UnknownId, translated
 from barnabas.pipelines.spark_archives import stop_rereading
-from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX
+from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX, send_offsets
 from barnabas.schemas.framing import KEY_HEADER, VALUE_HEADER
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class _PartitionWriter:
             key, value = two_way_record(self._topic, self._partition)
             self._produce(self._plan.syncs_topic, value, key, on_delivery=self._noted)
         position = TopicPartition(self._target, self._partition, self._position)
-        self._producer.send_offsets_to_transaction([position], self._consumer.consumer_group_metadata(), ANSWER_SECONDS_MAX)
+        send_offsets(self._producer, [position], self._consumer.consumer_group_metadata())
         self._flush()
         self._producer.commit_transaction(ANSWER_SECONDS_MAX)
 
