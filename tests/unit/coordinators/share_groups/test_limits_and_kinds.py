@@ -153,7 +153,7 @@ def test_a_deleted_topic_disappears_from_the_states(desk: ShareDesk) -> None:
     desk.delete("b")
     desk.runtime.run(SHARD, desk.now_ms, lambda machine: machine.share.forget_topic(topic_id))
     assert [topic.name for topic in desk.share_group.states.initialized.values()] == ["a"]
-    desk.runtime.run(SHARD, desk.now_ms, lambda machine: machine.share.initialized(InitializeStates(GROUP, 1, {(topic_id, 0): -1}), ()))
+    desk.runtime.run(SHARD, desk.now_ms, lambda machine: machine.share.initialized(InitializeStates(GROUP, 0, 1, {(topic_id, 0): -1}), ()))
     assert [topic.name for topic in desk.share_group.states.initialized.values()] == ["a"]
 
 

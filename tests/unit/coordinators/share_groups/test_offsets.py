@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.model.errors import ErrorCode
-from tests.unit.coordinators.share_groups.desk import ShareDesk, holds
+from tests.unit.coordinators.share_groups.desk import GROUP, ShareDesk, holds
 
 
 def test_altered_offsets_create_the_group_and_its_state() -> None:
@@ -160,3 +160,20 @@ def test_an_alteration_that_a_member_overtook_is_not_acknowledged() -> None:
     assert [start for _, _, start in desk.persister.initializations] == [5, -1]
     desk.perform("the share coordinator answers")
     assert altered.value == {(desk.image.topics.by_name["a"].topic_id, 0): ErrorCode.FENCED_STATE_EPOCH}
+
+
+def test_only_the_last_of_several_alterations_counts() -> None:
+    """The state that the first one made was deleted before the second one."""
+    desk = ShareDesk()
+    desk.topic("a", 1)
+    desk.perform("offsets of a become 1")
+    slot = desk.image.topics.by_name["a"].topic_id, 0
+    desk.perform("the share coordinator is late")
+    first = desk.begin_altering("a", [5])
+    deleted = desk.states.delete_offsets(GROUP, {slot[0]})
+    second = desk.begin_altering("a", [7])
+    desk.perform("the share coordinator answers")
+    assert deleted.done
+    assert first.value == {slot: ErrorCode.FENCED_STATE_EPOCH}
+    assert second.value == {slot: ErrorCode.NONE}
+    assert desk.share_group.states.initialized_partitions() == {slot}

@@ -15,5 +15,7 @@ class InitializeStates:
     """
 
     group_id: str
+    number: int
+    """Among the requests of the shard."""
     state_epoch: int
     start_offsets: Mapping[IdPartition, int]

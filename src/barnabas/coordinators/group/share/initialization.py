@@ -7,11 +7,13 @@ repeated request.
 
 The state epoch of a request is the group epoch. The share coordinator refuses an epoch that is
 lower than that of the state, so a late request of a former member cannot undo a newer one.
+Administrators may send several requests in one epoch; only the last one for a partition counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
+from itertools import count
 from typing import NamedTuple
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
@@ -28,11 +30,11 @@ _NO_START_OFFSET = -1
 
 
 class _Request(NamedTuple):
-    """The last request for a topic. It is not repeated between the two times: one without an answer
-    may not have been sent.
+    """The last request for a partition. It is not repeated between the two times: one without an
+    answer may not have been sent.
     """
 
-    state_epoch: int
+    number: int
     since_ms: int
     until_ms: int
 
@@ -40,8 +42,9 @@ class _Request(NamedTuple):
 class Initialization:
     def __init__(self, shard: GroupShard) -> None:
         self._shard = shard
-        # By group and topic. Bounded by the initializing topics.
-        self._requests: dict[str, dict[Uuid, _Request]] = {}
+        # By group. Bounded by the initializing partitions.
+        self._requests: dict[str, dict[IdPartition, _Request]] = {}
+        self._numbers = count()
 
     def begin(self, change: ShareChange, now_ms: int) -> list[InitializeStates]:
         """The requests for all partitions of subscribed topics that have no state yet."""
@@ -49,9 +52,8 @@ class Initialization:
         if not needed:
             return []
         change.take_states(change.states.begin(needed))
-        self.remember(change.group_id, needed, change.epoch, now_ms)
         offsets = {(topic_id, number): _NO_START_OFFSET for topic_id, topic in needed.items() for number in sorted(topic.partitions)}
-        return [InitializeStates(change.group_id, change.epoch, offsets)]
+        return [self.request(change.group_id, change.epoch, offsets, now_ms)]
 
     def _uninitialized(self, change: ShareChange, now_ms: int) -> dict[Uuid, TopicPartitions]:
         topics = self._shard.image().topics.by_name
@@ -68,18 +70,19 @@ class Initialization:
     def _started(self, change: ShareChange, topic_id: Uuid, now_ms: int) -> frozenset[int]:
         initialized, initializing = change.states.initialized.get(topic_id), change.states.initializing.get(topic_id)
         started = initialized.partitions if initialized is not None else frozenset()
-        request = self._requests.get(change.group_id, {}).get(topic_id)
-        # A clock that was set back must not delay the repetition.
-        if initializing is None or request is None or not request.since_ms <= now_ms < request.until_ms:
+        if initializing is None:
             return started
-        return started | initializing.partitions
+        requests = self._requests.get(change.group_id, {})
+        return started | {number for number in initializing.partitions if _is_under_way(requests.get((topic_id, number)), now_ms)}
 
-    def remember(self, group_id: str, topic_ids: Iterable[Uuid], state_epoch: int, now_ms: int) -> None:
-        """A request goes out, with this epoch. A request of an administrator brings offsets; until
-        it is answered, a member that joins must not request state without an offset.
+    def request(self, group_id: str, state_epoch: int, start_offsets: Mapping[IdPartition, int], now_ms: int) -> InitializeStates:
+        """A request of an administrator brings offsets; until it is answered, a member that joins
+        must not request state without an offset.
         """
         until_ms = now_ms + self._shard.settings.share.initialize_retry_interval_ms
-        self._requests.setdefault(group_id, {}).update(dict.fromkeys(topic_ids, _Request(state_epoch, now_ms, until_ms)))
+        request = _Request(next(self._numbers), now_ms, until_ms)
+        self._requests.setdefault(group_id, {}).update(dict.fromkeys(start_offsets, request))
+        return InitializeStates(group_id, request.number, state_epoch, start_offsets)
 
     def forget(self, group_id: str) -> None:
         self._requests.pop(group_id, None)
@@ -93,14 +96,15 @@ class Initialization:
         if not isinstance(group, ShareGroup):
             return Outcome(frozenset(asked.start_offsets))
         requests = self._requests.get(asked.group_id, {})
-        newer = {topic_id for topic_id, request in requests.items() if request.state_epoch > asked.state_epoch}
-        answered = [slot for slot in asked.start_offsets if slot[0] not in newer]
-        if group.epoch > asked.state_epoch:
-            # A newer request that has ended is not remembered. Its partitions are not initializing.
-            answered = [slot for slot in answered if group.states.is_initializing(slot)]
-        for topic_id, _ in answered:
-            requests.pop(topic_id, None)
+        answered = [slot for slot in asked.start_offsets if slot in requests and requests[slot].number == asked.number]
+        for slot in answered:
+            del requests[slot]
         change = ShareChange(group)
         done = [slot for slot in answered if slot not in refused]
         change.take_states(change.states.finish(done).give_up(slot for slot in answered if slot in refused))
         return Outcome(frozenset(asked.start_offsets).difference(answered), change.records)
+
+
+def _is_under_way(request: _Request | None, now_ms: int) -> bool:
+    # A clock that was set back must not delay the repetition.
+    return request is not None and request.since_ms <= now_ms < request.until_ms

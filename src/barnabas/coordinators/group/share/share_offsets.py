@@ -69,9 +69,8 @@ class ShareOffsets:
         change = ShareChange(group)
         if states:
             change.take_states(change.states.begin(states))
-        self._initialization.remember(group.group_id, states, group.epoch, now_ms)
         return Outcome(
-            InitializeStates(group.group_id, group.epoch, offsets),
+            self._initialization.request(group.group_id, group.epoch, offsets, now_ms),
             change.records,
             if_refused=lambda _: self._initialization.forget(group.group_id),
         )

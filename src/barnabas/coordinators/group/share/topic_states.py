@@ -33,10 +33,6 @@ class TopicStates:
     def initialized_partitions(self) -> frozenset[IdPartition]:
         return frozenset((topic_id, number) for topic_id, topic in self.initialized.items() for number in topic.partitions)
 
-    def is_initializing(self, partition: IdPartition) -> bool:
-        topic_id, number = partition
-        return topic_id in self.initializing and number in self.initializing[topic_id].partitions
-
     def begin(self, topics: Mapping[Uuid, TopicPartitions]) -> TopicStates:
         """The state of these partitions is being initialized. That ends a deletion of theirs."""
         deleting = {topic_id: name for topic_id, name in self.deleting.items() if topic_id not in topics}
