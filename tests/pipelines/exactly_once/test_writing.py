@@ -6,7 +6,7 @@ No Spark here, and any Kafka: the tests hold for Barnabas and for Apache Kafka.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from threading import Event
 from typing import Any
 
@@ -284,7 +284,7 @@ def test_a_producer_that_waits_for_a_dead_coordinator_is_replaced(writer: Writer
         (name,) = writing._producers
         writing._producers[name] = Waiting(writing._producers[name])
     else:
-        kinds = iter([Waiting, lambda producer: producer])
+        kinds: Iterator[Callable[[Any], Any]] = iter([Waiting, lambda producer: producer])
         monkeypatch.setattr(transactional_producer, "Producer", lambda settings: next(kinds)(Producer(settings)))
     monkeypatch.setattr(transactional_producer, "OFFSETS_SECONDS_MAX", 1.0)
     assert writer.write(1, "b") == Written(1)
