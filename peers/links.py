@@ -140,9 +140,8 @@ class Links:
         """The node whose process has the socket from ``port`` to ``proxy_port``."""
         for _ in range(_LOOKS_MAX):
             inode = _inode(port, proxy_port)
-            for pid, node in list(self._pids.items()):
-                if inode is not None and _has_open(pid, inode):
-                    return node
+            if inode is not None:
+                return next((node for pid, node in list(self._pids.items()) if _has_open(pid, inode)), CLIENTS)
             await asyncio.sleep(0)
         return CLIENTS
 
