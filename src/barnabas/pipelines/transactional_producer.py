@@ -15,7 +15,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 # For each request to the cluster. Longer than the election of a new coordinator takes.
 ANSWER_SECONDS_MAX = 60.0
 # For offsets that join a transaction. A new coordinator is elected and has read its log by then.
-OFFSETS_SECONDS_MAX = 10.0
+OFFSETS_SECONDS_MAX = 5.0
 # The pauses between questions for new leaders. An election takes a few tenths of a second; brokers
 # that are only slow get few questions.
 _LEADER_LOOKS_SECONDS = (0.2, 0.2, 0.2, 0.4, 0.8, 1.6)
