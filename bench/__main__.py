@@ -6,8 +6,9 @@ import argparse
 import datetime
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -75,21 +76,37 @@ def _measure_rows(arguments: argparse.Namespace) -> int:
         missing=missing,
         results=results,
     )
+
+    def finished() -> None:
+        if arguments.update:
+            _write(replace(run, results=_with_earlier(results)), PAGE)
+
     try:
-        _measure(run, rows, QUICK if arguments.quick else FULL, results)
+        _measure(run, rows, QUICK if arguments.quick else FULL, results, finished)
     except KeyboardInterrupt:
         console.print("Interrupted.")
         if results:
             console.print(report.terminal_table(run))
         return INTERRUPTED
     console.print(report.terminal_table(run))
-    whole = len(rows) == len(ALL) and arguments.only is None and not arguments.quick
-    target = arguments.output or (PAGE if whole else BUILT / "benchmarks.md")
+    if not arguments.update:
+        whole = len(rows) == len(ALL) and arguments.only is None and not arguments.quick
+        _write(run, target := arguments.output or (PAGE if whole else BUILT / "benchmarks.md"))
+        console.print(f"Written to {_shown(target)}.")
+    return 1 if any(result.failures for result in results) else 0
+
+
+def _write(run: report.Run, target: Path) -> None:
     drawn = _draw(run.comparisons(), target)
     target.write_text(report.page(run, drawn))
     target.with_suffix(".json").write_text(kept_results.dump(run.kept()))
-    console.print(f"Written to {_shown(target)}.")
-    return 1 if any(result.failures for result in results) else 0
+
+
+def _with_earlier(results: Sequence[RowResult]) -> list[RowResult]:
+    """All rows that were ever measured, in their order on the page. A failure replaces nothing."""
+    earlier = kept_results.load(PAGE.with_suffix(".json").read_text()).earlier_results(ALL)
+    latest = {id(each.row): each for each in earlier} | {id(each.row): each for each in results if not each.failures and not each.skipped}
+    return [latest[id(row)] for row in ALL if id(row) in latest]
 
 
 def _measure_peers(arguments: argparse.Namespace) -> int:
@@ -136,6 +153,11 @@ def _parse_arguments() -> argparse.Namespace:
         action="store_true",
         help="then measure kfake, Tansu and NATS JetStream beside both, and write docs/peers.md (builds them into .peers/)",
     )
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="measure the chosen rows again and keep the others of docs/benchmarks.md; each row is written as soon as it is done",
+    )
     parser.add_argument("--draw", action="store_true", help="measure nothing; draw the figures again from the results beside the page")
     parser.add_argument(
         "--output",
@@ -143,7 +165,10 @@ def _parse_arguments() -> argparse.Namespace:
         metavar="FILE",
         help="where the page goes (default: docs/benchmarks.md for a whole run, else .bench/benchmarks.md)",
     )
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.update and (arguments.quick or arguments.only or arguments.output):
+        parser.error("--update writes docs/benchmarks.md, and takes full measurements of both systems only")
+    return arguments
 
 
 def _positive(text: str) -> int:
@@ -164,7 +189,8 @@ def _chosen(row: Row, pattern: str) -> bool:
     return any(fnmatch(figure.name.lower(), f"*{pattern.lower()}*") for figure in row.figures)
 
 
-def _measure(run: report.Run, rows: Sequence[Row], effort: Effort, results: list[RowResult]) -> None:
+def _measure(run: report.Run, rows: Sequence[Row], effort: Effort, results: list[RowResult], finished: Callable[[], None]) -> None:
+    """``finished`` is called after each row."""
     # Redraw only between measurements: an animated bar would be additional load on the machine.
     progress = Progress(
         TextColumn("{task.description}"),
@@ -191,6 +217,7 @@ def _measure(run: report.Run, rows: Sequence[Row], effort: Effort, results: list
             results.append(result)
             for line in report.one_line(run, result):
                 console.print(line, highlight=False, soft_wrap=True)
+            finished()
 
 
 if __name__ == "__main__":

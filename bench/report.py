@@ -11,7 +11,7 @@ from rich.table import Table
 from bench.charts import CHARTS
 from bench.kept_results import KeptResults
 from bench.measurement import Better, Figure
-from bench.results import Comparison, RowResult, Spread, Verdict, tally, three_digits
+from bench.results import OURS, Comparison, Occasion, RowResult, Spread, Verdict, tally, three_digits
 from bench.systems import BROKER_JVM_OPTIONS, SETTINGS, System
 
 # With fewer rounds a median is hardly more than one measurement.
@@ -41,7 +41,10 @@ class Run:
         return [comparison for result in self.results for comparison in result.comparisons()]
 
     def kept(self) -> KeptResults:
-        return KeptResults(self.date, self.versions, self.rounds, self.comparisons())
+        earlier = {
+            figure.name: result.earlier.occasion for result in self.results if result.earlier is not None for figure in result.row.figures
+        }
+        return KeptResults(Occasion(self.date, self.versions, self.rounds), self.comparisons(), earlier)
 
 
 # -- the terminal ----------------------------------------------------------------------------------
@@ -84,7 +87,17 @@ def _median(result: RowResult, system: System, comparison: Comparison) -> str:
 
 def page(run: Run, charts: Sequence[str] = ()) -> str:
     """``charts`` are the names of those that were drawn."""
-    return "\n".join([*_introduction(run), *_charts(charts), *_figures(run), *_troubles(run), *_explanations(run), *_circumstances(run)])
+    return "\n".join(
+        [
+            *_introduction(run),
+            *_charts(charts),
+            *_figures(run),
+            *_troubles(run),
+            *_explanations(run),
+            *_circumstances(run),
+            *_earlier_runs(run),
+        ]
+    )
 
 
 def _introduction(run: Run) -> list[str]:
@@ -96,6 +109,8 @@ def _introduction(run: Run) -> list[str]:
         lines += ["", f"Apache Kafka was not measured: {run.missing}."]
     if judged:
         lines += ["", f"{met} of {judged} goals met."]
+    if any(result.earlier for result in run.results):
+        lines += ["", "Some rows are of [earlier runs](#earlier-runs)."]
     return lines
 
 
@@ -162,6 +177,22 @@ def _circumstances(run: Run) -> list[str]:
         f"| rounds | {run.rounds} |",
         "",
     ]
+
+
+def _earlier_runs(run: Run) -> list[str]:
+    """Named by the first figure of each row."""
+    rows: dict[str, list[str]] = {}
+    for result in run.results:
+        if result.earlier is not None:
+            occasion = result.earlier.occasion
+            when = f"{occasion.date}, Barnabas {occasion.versions[OURS]}, {occasion.rounds} rounds"
+            rows.setdefault(when, []).append(result.row.figures[0].name)
+    if not rows:
+        return []
+    lines = ["## Earlier runs", "", "A run of some rows (`python -m bench --update --rows PATTERN`) keeps the others.", ""]
+    for when, names in sorted(rows.items(), reverse=True):
+        lines += [f"{when}:", "", *(f"- {name}" for name in names), ""]
+    return lines
 
 
 # -- parts of both ---------------------------------------------------------------------------------

@@ -31,9 +31,26 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(statistics.median(values), min(values), max(values))
 
 
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """The run in which a row was measured."""
+
+    date: str
+    versions: Mapping[str, str]
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The spreads that an earlier run has kept: of each figure of a row, by system."""
+
+    occasion: Occasion
+    spreads: Sequence[Mapping[str, Spread]]
+
+
 @dataclass(slots=True)
 class RowResult:
-    """The values of a row's rounds.
+    """The values of a row's rounds, or the spreads that an earlier run has kept.
 
     A system that failed once has no values: part of its rounds cannot be compared with all rounds
     of the other.
@@ -43,11 +60,14 @@ class RowResult:
     skipped: str | None = None
     rounds: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    earlier: Earlier | None = None
 
     def comparisons(self) -> list[Comparison]:
         return [Comparison(figure, self._spreads(index)) for index, figure in enumerate(self.row.figures)]
 
-    def _spreads(self, index: int) -> dict[str, Spread]:
+    def _spreads(self, index: int) -> Mapping[str, Spread]:
+        if self.earlier is not None:
+            return self.earlier.spreads[index]
         return {
             system: spread([values[index] for values in rounds])
             for system, rounds in self.rounds.items()

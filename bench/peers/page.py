@@ -14,7 +14,7 @@ from bench.measurement import Row
 from bench.peers import apis
 from bench.peers.facts import FACTS
 from bench.report import ROUNDS_TO_BELIEVE, sentence_a_line, spread_cell
-from bench.results import RowResult, three_digits
+from bench.results import Occasion, RowResult, three_digits
 from bench.systems import System
 
 # A server with more missing APIs than this is described by their number alone.
@@ -37,7 +37,7 @@ class PeerRun:
 
     def kept(self) -> KeptResults:
         comparisons = [comparison for result in self.results for comparison in result.comparisons()]
-        return KeptResults(self.date, self.versions, self.rounds, comparisons)
+        return KeptResults(Occasion(self.date, self.versions, self.rounds), comparisons)
 
 
 def lines_of(run: PeerRun, result: RowResult) -> list[str]:
