@@ -17,7 +17,7 @@ demo: $(STAMP) scanner
 # The fast checks come first, so that a simple mistake shows in seconds. The others run beside the
 # suites: each needs one processor, and would leave the rest of the machine idle.
 test: $(STAMP) style kafka-jars confluent-jar kcat kerberos chromium compiled scanner
-	$(MAKE) --no-print-directory --jobs 4 --output-sync=target test-cores test-cluster test-conformance test-pipelines types docs test-cli test-console test-hostile
+	$(MAKE) --no-print-directory --jobs 4 --output-sync=target test-cores test-cluster test-conformance test-pipelines test-console test-cli types docs test-hostile
 
 # Tests start hundreds of Python processes. Without compiled modules each would spend half a second
 # on compiling; where PYTHONDONTWRITEBYTECODE is set, no process would keep the result.
