@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.table import Table
 
 from bench.charts import CHARTS
 from bench.kept_results import KeptResults
+from bench.limits import LIMITS
 from bench.measurement import Better, Figure
 from bench.results import OURS, Comparison, Occasion, RowResult, Spread, Verdict, tally, three_digits
 from bench.systems import BROKER_JVM_OPTIONS, SETTINGS, System
@@ -40,11 +41,19 @@ class Run:
     def comparisons(self) -> list[Comparison]:
         return [comparison for result in self.results for comparison in result.comparisons()]
 
+    @property
+    def occasion(self) -> Occasion:
+        return Occasion(self.date, self.versions, self.rounds)
+
+    def earlier(self) -> Iterator[tuple[RowResult, Occasion]]:
+        """The rows of earlier runs. Several runs of a day with the same versions are one."""
+        for result in self.results:
+            if result.earlier is not None and result.earlier.occasion != self.occasion:
+                yield result, result.earlier.occasion
+
     def kept(self) -> KeptResults:
-        earlier = {
-            figure.name: result.earlier.occasion for result in self.results if result.earlier is not None for figure in result.row.figures
-        }
-        return KeptResults(Occasion(self.date, self.versions, self.rounds), self.comparisons(), earlier)
+        earlier = {figure.name: occasion for result, occasion in self.earlier() for figure in result.row.figures}
+        return KeptResults(self.occasion, self.comparisons(), earlier)
 
 
 # -- the terminal ----------------------------------------------------------------------------------
@@ -93,6 +102,7 @@ def page(run: Run, charts: Sequence[str] = ()) -> str:
             *_charts(charts),
             *_figures(run),
             *_troubles(run),
+            *_missed_goals(run),
             *_explanations(run),
             *_circumstances(run),
             *_earlier_runs(run),
@@ -109,7 +119,7 @@ def _introduction(run: Run) -> list[str]:
         lines += ["", f"Apache Kafka was not measured: {run.missing}."]
     if judged:
         lines += ["", f"{met} of {judged} goals met."]
-    if any(result.earlier for result in run.results):
+    if any(run.earlier()):
         lines += ["", "Some rows are of [earlier runs](#earlier-runs)."]
     return lines
 
@@ -131,6 +141,12 @@ def _troubles(run: Run) -> list[str]:
     for result in run.results:
         lines += [f"- {result.row.figures[0].name}: {names[key]} failed: {why}" for key, why in result.failures.items()]
     return ["", *lines] if lines else []
+
+
+def _missed_goals(run: Run) -> list[str]:
+    missed = {result.row.family for result in run.results if any(each.verdict is Verdict.NOT_MET for each in result.comparisons())}
+    known = [f"- **{family}**: {sentence_a_line(why)}" for family, why in LIMITS.items() if family in missed]
+    return ["", "## Goals that were not met", "", *known] if known else []
 
 
 def _explanations(run: Run) -> list[str]:
@@ -182,14 +198,18 @@ def _circumstances(run: Run) -> list[str]:
 def _earlier_runs(run: Run) -> list[str]:
     """Named by the first figure of each row."""
     rows: dict[str, list[str]] = {}
-    for result in run.results:
-        if result.earlier is not None:
-            occasion = result.earlier.occasion
-            when = f"{occasion.date}, Barnabas {occasion.versions[OURS]}, {occasion.rounds} rounds"
-            rows.setdefault(when, []).append(result.row.figures[0].name)
+    for result, occasion in run.earlier():
+        when = f"{occasion.date}, Barnabas {occasion.versions[OURS]}, {occasion.rounds} rounds"
+        rows.setdefault(when, []).append(result.row.figures[0].name)
     if not rows:
         return []
-    lines = ["## Earlier runs", "", "A run of some rows (`python -m bench --update --rows PATTERN`) keeps the others.", ""]
+    lines = [
+        "## Earlier runs",
+        "",
+        "A run of some rows (`python -m bench --update --rows PATTERN`) keeps the others.",
+        "The machine may have been another one: compare ratios, which are of one run, and not speeds.",
+        "",
+    ]
     for when, names in sorted(rows.items(), reverse=True):
         lines += [f"{when}:", "", *(f"- {name}" for name in names), ""]
     return lines

@@ -238,12 +238,13 @@ class Barnabas(ComparedSystem):
     name = "Barnabas"
 
     def version(self) -> str:
-        describe = ["git", "describe", "--always", "--dirty", "--exclude=*"]
         try:
-            commit = subprocess.run(describe, cwd=apache_kafka.ROOT, capture_output=True, text=True, check=True).stdout.strip()
+            commit = _git("describe", "--always", "--exclude=*")
+            # The benchmark itself changes pages and figures.
+            changed = _git("status", "--porcelain", "src")
         except (OSError, subprocess.CalledProcessError):
             return barnabas_version  # An unpacked archive has no commit.
-        return f"{barnabas_version} ({commit})"
+        return f"{barnabas_version} ({commit}{'-dirty' if changed else ''})"
 
     def format_storage(self, properties: Path) -> None:
         self._run("storage", "format", "--cluster-id", apache_kafka.CLUSTER_ID, "--config", str(properties))
@@ -286,3 +287,7 @@ class ApacheKafka(ComparedSystem):
 
     def _topics_tool(self, *arguments: str) -> list[str]:
         return apache_kafka.java("org.apache.kafka.tools.TopicCommand", *arguments, options=TOOL_JVM_OPTIONS)
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=apache_kafka.ROOT, capture_output=True, text=True, check=True).stdout.strip()

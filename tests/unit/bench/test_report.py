@@ -7,6 +7,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from bench import report
+from bench.limits import LIMITS
 from bench.measurement import Goal
 from bench.report import Run, one_line, page, terminal_table
 from bench.results import RowResult
@@ -63,6 +65,18 @@ def test_the_description_of_a_row_has_a_line_for_each_sentence() -> None:
     row = StagedRow()
     row.about = "One thing is measured. Another is not, e.g. this one."
     assert "- **staged**: One thing is measured.\n  Another is not, e.g. this one.\n" in page(run_of(RowResult(row)))
+
+
+def test_the_page_says_why_goals_were_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "LIMITS", {"staged": "The stage is small. So it goes.", "another": "Not shown."})
+    missed = page(run_of(RowResult(StagedRow(goal=Goal(1.5)), rounds=dict(BOTH))))
+    assert "## Goals that were not met\n\n- **staged**: The stage is small.\n  So it goes.\n" in missed
+    assert "Not shown." not in missed
+    assert "The stage is small." not in page(run_of(RowResult(StagedRow(goal=Goal(1.2)), rounds=dict(BOTH))))
+
+
+def test_every_limit_belongs_to_a_family_of_rows() -> None:
+    assert LIMITS.keys() <= {row.family for row in ALL}
 
 
 def test_a_run_that_proves_little_says_so() -> None:
