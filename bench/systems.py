@@ -239,8 +239,8 @@ class Barnabas(ComparedSystem):
 
     def version(self) -> str:
         try:
-            commit = _git("describe", "--always", "--exclude=*")
-            # The benchmark itself changes pages and figures.
+            # Of the product: the benchmark itself changes pages and figures.
+            commit = _git("log", "-1", "--format=%h", "--", "src")
             changed = _git("status", "--porcelain", "src")
         except (OSError, subprocess.CalledProcessError):
             return barnabas_version  # An unpacked archive has no commit.
