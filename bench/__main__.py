@@ -59,6 +59,9 @@ def _measure_rows(arguments: argparse.Namespace) -> int:
     if not systems:
         console.print(f"Apache Kafka cannot be measured: {missing}.")
         return 1
+    if missing and arguments.update:
+        console.print(f"The page compares two servers, and Apache Kafka cannot be measured: {missing}.")
+        return 1
     if missing:
         console.print(f"Only Barnabas is measured: {missing}.")
     rows = [row for row in ALL if _chosen(row, arguments.rows)]

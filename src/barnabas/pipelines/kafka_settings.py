@@ -30,7 +30,7 @@ _OF_SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.")
 _SHARED = frozenset({"client.id", "client.rack", "message.max.bytes", "request.timeout.ms", "socket.connection.setup.timeout.ms"})
 # When a broker dies, Java's admin client may wait for that broker until its time is up, although it
 # knows of the new leaders; by default that is a minute, in which a pipeline stands still. Spark
-# then asks again with a new client: as often as it takes for three minutes, its own default.
+# then asks again with a new client: for three minutes in all, as with the defaults.
 _ANSWER_MS_MAX = 10_000
 _REQUEST_TIMEOUT, _API_TIMEOUT = "request.timeout.ms", "default.api.timeout.ms"
 _ATTEMPTS_MS = 180_000

@@ -14,8 +14,9 @@ from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 # For each request to the cluster. Longer than the election of a new coordinator takes.
 ANSWER_SECONDS_MAX = 60.0
-# For offsets that join a transaction. A new coordinator is elected and has read its log by then.
-OFFSETS_SECONDS_MAX = 5.0
+# For offsets that join a transaction, where another producer can take over. A new coordinator is
+# usually elected and has read its log by then; each further attempt may take twice as long.
+OFFSETS_SECONDS = 5.0
 # The pauses between questions for new leaders. An election takes a few tenths of a second; brokers
 # that are only slow get few questions.
 _LEADER_LOOKS_SECONDS = (0.2, 0.2, 0.2, 0.4, 0.8, 1.6)
@@ -48,9 +49,9 @@ class OffsetsLost(KafkaException):
     A new producer of its transactional id can take over."""
 
 
-def send_offsets(producer: Any, offsets: Sequence[TopicPartition], group: Any) -> None:
+def send_offsets(producer: Any, offsets: Sequence[TopicPartition], group: Any, seconds_max: float = ANSWER_SECONDS_MAX) -> None:
     """Adds a group's offsets to the transaction. ``group`` is the metadata of a consumer. Raises
-    ``OffsetsLost`` after :data:`OFFSETS_SECONDS_MAX`.
+    ``OffsetsLost`` after ``seconds_max``.
 
     librdkafka 2.16 looks at the limit of this call only when a response arrives. It first waits for
     a connection to the group's coordinator; if that broker has just died and leaves the metadata,
@@ -68,9 +69,9 @@ def send_offsets(producer: Any, offsets: Sequence[TopicPartition], group: Any) -
 
     Thread(target=call, daemon=True, name="offsets of a transaction").start()
     try:
-        failed = ended.get(timeout=OFFSETS_SECONDS_MAX)
+        failed = ended.get(timeout=seconds_max)
     except Empty:
-        reason = f"the coordinator of the group did not take the offsets within {OFFSETS_SECONDS_MAX:g} seconds"
+        reason = f"the coordinator of the group did not take the offsets within {seconds_max:g} seconds"
         raise OffsetsLost(KafkaError(KafkaError._TIMED_OUT, reason)) from None  # noqa: SLF001 - librdkafka's own code
     if failed is not None:
         raise failed

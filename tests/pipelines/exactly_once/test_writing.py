@@ -286,7 +286,7 @@ def test_a_producer_that_waits_for_a_dead_coordinator_is_replaced(writer: Writer
     else:
         kinds: Iterator[Callable[[Any], Any]] = iter([Waiting, lambda producer: producer])
         monkeypatch.setattr(transactional_producer, "Producer", lambda settings: next(kinds)(Producer(settings)))
-    monkeypatch.setattr(transactional_producer, "OFFSETS_SECONDS_MAX", 1.0)
+    monkeypatch.setattr(writing, "OFFSETS_SECONDS", 1.0)
     assert writer.write(1, "b") == Written(1)
     assert writer.read() == (["a", "b"] if kept else ["b"])
     waits.set()

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from barnabas.pipelines import transactional_producer
 from barnabas.pipelines.transactional_producer import OffsetsLost, flush, send_offsets
 
 
@@ -78,9 +77,8 @@ def test_a_refusal_of_offsets_is_raised() -> None:
     assert not isinstance(raised.value, OffsetsLost)
 
 
-def test_offsets_that_nothing_answers_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactional_producer, "OFFSETS_SECONDS_MAX", 0.01)
+def test_offsets_that_nothing_answers_are_given_up() -> None:
     answer = Event()
     with pytest.raises(OffsetsLost, match=r"did not take the offsets within 0\.01 seconds"):
-        send_offsets(Sending(answer.wait), [], "group")
+        send_offsets(Sending(answer.wait), [], "group", 0.01)
     answer.set()

@@ -72,9 +72,9 @@ class Markers:
                 raise RunFailed(f"The marker of writer {writer} of group {self.group} cannot be read: {error.str()}.")
             time.sleep(_STABLE_POLL_SECONDS)
 
-    def add_to_transaction(self, producer: Any, writer: int, marker: Marker) -> None:
+    def add_to_transaction(self, producer: Any, writer: int, marker: Marker, seconds_max: float = ANSWER_SECONDS_MAX) -> None:
         offset = TopicPartition(MARKER_TOPIC, writer, marker.next_batch, metadata=marker.fingerprint)
-        send_offsets(producer, [offset], self._consumer.consumer_group_metadata())
+        send_offsets(producer, [offset], self._consumer.consumer_group_metadata(), seconds_max)
 
     def close(self) -> None:
         self._consumer.close()

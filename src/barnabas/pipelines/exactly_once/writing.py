@@ -31,7 +31,7 @@ from confluent_kafka import KafkaError, KafkaException
 from barnabas.pipelines.errors import RunFailed
 from barnabas.pipelines.exactly_once.markers import MARKER_TOPIC, Marker, Markers
 from barnabas.pipelines.exactly_once.records import produce_all
-from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX, OffsetsLost, flush, open_producer
+from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX, OFFSETS_SECONDS, OffsetsLost, flush, open_producer
 
 # Producers (and groups) that a worker process keeps open: several queries with a few writers each.
 # The least recently used one is closed.
@@ -128,7 +128,7 @@ def _claim(part: Part, markers: Markers, settings: Mapping[str, Any]) -> Any | N
     """A producer with an open transaction that has the marker and no rows; None when there is
     nothing to write."""
     kept = _producers.pop(part.transactional_id, None)
-    deadline = time.monotonic() + ANSWER_SECONDS_MAX
+    seconds = OFFSETS_SECONDS
     while True:
         producer = kept or _open(part, settings)
         try:
@@ -136,14 +136,16 @@ def _claim(part: Part, markers: Markers, settings: Mapping[str, Any]) -> Any | N
                 _keep(part, producer)
                 return None
             producer.begin_transaction()
-            markers.add_to_transaction(producer, part.writer, part.marker)
+            markers.add_to_transaction(producer, part.writer, part.marker, seconds)
         except KafkaException as failed:
             _abandon(producer)
-            if kept is None and not (isinstance(failed, OffsetsLost) and time.monotonic() < deadline):
+            lost = isinstance(failed, OffsetsLost)
+            if kept is None and not (lost and seconds < ANSWER_SECONDS_MAX):
                 raise RunFailed(f"Writer {part.writer} cannot start batch {part.batch}: {failed.args[0].str()}.") from failed
             # Fenced by another process since its last batch, which is normal; or a coordinator has
-            # died.
+            # died, or is slow.
             kept = None
+            seconds *= 2 if lost else 1
         else:
             return producer
 

@@ -8,7 +8,6 @@ new producer fenced ours. That is normal, and detected before any record is sent
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,7 +15,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX, OffsetsLost, open_producer, send_offsets
+from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX, OFFSETS_SECONDS, OffsetsLost, open_producer, send_offsets
 
 # A worker has a few partitions at a time; the least recently used client is closed.
 KEPT_MAX = 32
@@ -53,18 +52,20 @@ def open_transaction(config: Mapping[str, Any], transactional_id: str, consumer:
     predecessors. It is added to the transaction unchanged, because a fenced producer fails at that
     call."""
     kept = _producers.pop((config["bootstrap.servers"], transactional_id), None)
-    deadline = time.monotonic() + ANSWER_SECONDS_MAX
+    seconds = OFFSETS_SECONDS
     while True:
         producer = kept or open_producer({**config, "transactional.id": transactional_id}, known_topic=partition.topic)
         try:
             offset = committed(consumer, partition) or 0
             producer.begin_transaction()
             same = TopicPartition(partition.topic, partition.partition, offset)
-            send_offsets(producer, [same], consumer.consumer_group_metadata())
+            send_offsets(producer, [same], consumer.consumer_group_metadata(), seconds)
         except KafkaException as failed:
-            if kept is None and not (isinstance(failed, OffsetsLost) and time.monotonic() < deadline):
+            lost = isinstance(failed, OffsetsLost)
+            if kept is None and not (lost and seconds < ANSWER_SECONDS_MAX):
                 raise
             kept = None
+            seconds *= 2 if lost else 1
         else:
             return producer, offset
 
