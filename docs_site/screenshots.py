@@ -39,7 +39,7 @@ _TOPICS: Final = {"orders": 3, "payments": 6, "customers": 1, "shipments": 3, "c
 
 
 def main() -> None:
-    program = shutil.which("chromium")
+    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if program is None:
         sys.exit("Chromium is missing: make chromium installs it when root runs it.")
     FOLDER.mkdir(parents=True, exist_ok=True)
