@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.coordinators.group.streams.sticky_assignor import TaskGroup, TaskMember, assign_sticky
-from barnabas.coordinators.group.streams.tasks import Tasks, by_subtopology
+from barnabas.coordinators.group.streams.sticky_assignor import TaskMember, assign_sticky
+from barnabas.coordinators.group.streams.tasks import TaskGroup, Tasks, by_subtopology
 from peers.apache_kafka import why_missing
 from tests.conformance.streams.oracle import ask_kafka
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from barnabas.coordinators.group.assignors import ASSIGNORS
 from barnabas.coordinators.group.assignors.assignor import Assignments, Assignor, IdPartition, Subscriber
 from barnabas.coordinators.group.assignors.range_assignor import assign_range
-from barnabas.coordinators.group.assignors.uniform_assignor import assign_uniform
+from barnabas.coordinators.group.assignors.uniform_assignor import assign_uniform, reassign_alike
 from barnabas.model.ids import Uuid
 
 TOPICS = [Uuid(bytes([number]) * 16) for number in range(5)]
@@ -123,3 +123,35 @@ def test_range_keeps_the_place_of_a_static_member_that_returns_under_another_id(
 def test_uniform_gives_topics_with_few_readers_out_first() -> None:
     crew = [Subscriber("x", None, frozenset({A, B})), Subscriber("y", None, frozenset({A}))]
     assert assign_uniform(crew, {A: 2, B: 2}) == {"x": partitions(B, 0, 1), "y": partitions(A, 0, 1)}
+
+
+@given(crew=crews(alike=True), counts=counts_of_topics)
+def test_changes_of_equal_subscriptions_are_those_of_the_uniform_assignor(crew: list[Subscriber], counts: dict[Uuid, int]) -> None:
+    names = [each.member_id for each in crew]
+    read = crew[0].topic_ids
+    held: Assignments = {}
+    for count in range(1, len(names) + 1):
+        held = _changed_alike(names[:count], held, read, counts)
+    for count in range(1, len(names)):
+        held = _changed_alike(names[count:], {name: held[name] for name in names[count:]}, read, counts)
+
+
+def _changed_alike(names: list[str], held: Assignments, read: frozenset[Uuid], counts: dict[Uuid, int]) -> Assignments:
+    changed = reassign_alike(names, held, read, counts)
+    assert changed is not None
+    assigned = assign_uniform([Subscriber(name, None, read, held.get(name, frozenset())) for name in names], counts)
+    assert list(changed.items()) == [(name, share) for name, share in assigned.items() if held.get(name) != share]
+    return assigned
+
+
+@given(crew=crews(alike=True), counts=counts_of_topics)
+def test_changes_need_partitions_that_exist_and_have_one_holder(crew: list[Subscriber], counts: dict[Uuid, int]) -> None:
+    held, read = {each.member_id: each.held for each in crew}, crew[0].topic_ids
+    slots = [slot for share in held.values() for slot in share]
+    valid = len(set(slots)) == len(slots) and all(topic in read and number < counts[topic] for topic, number in slots)
+    changed = reassign_alike(list(held), held, read, counts)
+    if valid:
+        assert changed is not None
+        assert held | changed == assign_uniform(crew, counts)
+    else:
+        assert changed is None

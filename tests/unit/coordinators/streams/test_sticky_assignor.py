@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from barnabas.coordinators.group.streams.sticky_assignor import TaskGroup, TaskMember, assign_sticky
-from barnabas.coordinators.group.streams.tasks import Tasks
+from barnabas.coordinators.group.streams.sticky_assignor import TaskMember, assign_sticky
+from barnabas.coordinators.group.streams.tasks import TaskGroup, Tasks
 
 
 def members(*processes: int, before: dict[str, Tasks] | None = None) -> list[TaskMember]:

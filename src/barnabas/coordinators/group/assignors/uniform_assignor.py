@@ -5,15 +5,23 @@ happen: each member keeps its partitions up to its quota, and the members that a
 get the places above the quota. If subscriptions differ, each free partition goes to the subscriber
 with the lowest load, beginning with topics that have few subscribers. Then single partitions move
 from a subscriber with a high load to one with a low load, while their loads differ by two or more.
+
+A group gets a new assignment whenever a member joins, and most members keep their partitions. If
+all subscribe to the same topics, :func:`reassign_alike` finds only the changes, and an unchanged
+member costs almost nothing.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
+from functools import lru_cache
 
 from barnabas.coordinators.group.assignors.assignor import Assignments, IdPartition, PartitionCounts, Subscriber
 from barnabas.model.ids import Uuid
+
+# Groups that form or rebalance at the same time. A partition takes about 150 bytes.
+_SUBSCRIPTIONS_REMEMBERED_MAX = 16
 
 
 def assign_uniform(subscribers: Sequence[Subscriber], counts: PartitionCounts) -> Assignments:
@@ -24,8 +32,56 @@ def assign_uniform(subscribers: Sequence[Subscriber], counts: PartitionCounts) -
     return _assign_alike(row, counts) if alike else _assign_unlike(row, counts)
 
 
+def reassign_alike(
+    member_ids: Collection[str], held: Mapping[str, AbstractSet[IdPartition]], topic_ids: frozenset[Uuid], counts: PartitionCounts
+) -> Assignments | None:
+    """The assignments that differ from ``held``, in the order of the member ids, if all members
+    subscribe to the same topics. A member that ``held`` does not have always differs.
+
+    None if two members hold the same partition, or one that may not be assigned. No assignor gives
+    them that; :func:`assign_uniform` can deal with it.
+    """
+    if not member_ids:
+        return {}
+    slots = _all_partitions(topic_ids, tuple(counts.get(topic_id, 0) for topic_id in topic_ids))
+    sizes = {member_id: len(held.get(member_id, ())) for member_id in member_ids}
+    taken = set[IdPartition]().union(*(held.get(member_id, ()) for member_id in member_ids))
+    if len(taken) != sum(sizes.values()) or not taken <= slots:
+        return None
+    free = [] if len(taken) == len(slots) else list(slots - taken)
+    quota, above_quota = divmod(len(slots), len(sizes))
+    larger = [member_id for member_id, size in sizes.items() if size > quota]
+    if len(larger) <= above_quota:
+        # All of these may hold one more than the quota, and others get the rest of these places.
+        shrunk = [member_id for member_id in larger if sizes[member_id] > quota + 1]
+        limits = dict.fromkeys(larger, quota + 1)
+        if above_quota > len(larger):
+            others = [(-size, member_id) for member_id, size in sizes.items() if size <= quota]
+            limits.update((member_id, quota + 1) for _, member_id in heapq.nsmallest(above_quota - len(larger), others))
+    else:
+        ranked = sorted((-sizes[member_id], member_id) for member_id in larger)
+        limits = {member_id: quota + 1 for _, member_id in ranked[:above_quota]}
+        shrunk = [member_id for size, member_id in ranked if -size > limits.get(member_id, quota)]
+    changed: Assignments = {}
+    for member_id in shrunk:
+        share, limit = sorted(held[member_id]), limits.get(member_id, quota)
+        free += share[limit:]
+        changed[member_id] = frozenset(share[:limit])
+    grown = {member_id for member_id, size in sizes.items() if size < quota}
+    grown.update(member_id for member_id, limit in limits.items() if sizes[member_id] < limit)
+    # Taken from the end, so that the lowest numbers are assigned first.
+    free.sort(reverse=True)
+    for member_id in sorted(grown):
+        missing = limits.get(member_id, quota) - sizes[member_id]
+        changed[member_id] = frozenset((*held.get(member_id, ()), *free[-missing:]))
+        del free[-missing:]
+    assert not free, "the limits add up to all partitions"
+    changed.update((member_id, frozenset()) for member_id in sizes.keys() - held.keys() - changed.keys())
+    return {member_id: changed[member_id] for member_id in sorted(changed)}
+
+
 def _assign_alike(row: Sequence[Subscriber], counts: PartitionCounts) -> Assignments:
-    free = _all_partitions(row[0].topic_ids, counts)
+    free = set(_all_partitions(row[0].topic_ids, tuple(counts.get(topic_id, 0) for topic_id in row[0].topic_ids)))
     kept: dict[str, list[IdPartition]] = {}
     for each in row:
         kept[each.member_id] = sorted(each.held & free)
@@ -54,7 +110,7 @@ def _assign_unlike(row: Sequence[Subscriber], counts: PartitionCounts) -> Assign
             takers.setdefault(topic_id, []).append(each.member_id)
     # Topics with few subscribers come first, because they leave the least choice.
     topic_ids = sorted(takers, key=lambda topic_id: (len(takers[topic_id]), topic_id))
-    free = _all_partitions(frozenset(takers), counts)
+    free = {(topic_id, partition) for topic_id in takers for partition in range(counts.get(topic_id, 0))}
     loads: dict[str, int] = {}
     holders: dict[IdPartition, str] = {}
     for each in row:
@@ -101,5 +157,7 @@ def _level(topic_id: Uuid, takers: Sequence[str], count: int, holders: dict[IdPa
     return moved
 
 
-def _all_partitions(topic_ids: frozenset[Uuid], counts: PartitionCounts) -> set[IdPartition]:
-    return {(topic_id, partition) for topic_id in topic_ids for partition in range(counts.get(topic_id, 0))}
+@lru_cache(maxsize=_SUBSCRIPTIONS_REMEMBERED_MAX)
+def _all_partitions(topic_ids: frozenset[Uuid], counts: tuple[int, ...]) -> frozenset[IdPartition]:
+    """``counts`` are those of the topics, in the order in which their set gives them."""
+    return frozenset((topic_id, partition) for topic_id, count in zip(topic_ids, counts, strict=True) for partition in range(count))

@@ -73,7 +73,7 @@ def admit(
     static member replaces it.
     """
     if instance_id is None:
-        member = change.members.get(member_id)
+        member = change.member(member_id)
         if member is None and epoch != JOIN_EPOCH:
             return unknown(change.group_id, member_id)
         return check_epoch(member or ConsumerMember(member_id), epoch, reported)
@@ -89,7 +89,7 @@ def _replace_static(change: GroupChange, member_id: str, instance_id: str, *, cl
     """
     holder_id = change.group.instances.get(instance_id)
     if holder_id is None:
-        return change.members.get(member_id) or ConsumerMember(member_id)
+        return change.member(member_id) or ConsumerMember(member_id)
     holder = change.members[holder_id]
     if not classic and holder.classic is None and holder.epoch != STATIC_LEAVE_EPOCH:
         message = (

@@ -100,7 +100,7 @@ class ConsumerGroups:
         group = self._group(group_id)
         if isinstance(group, Refusal):
             return Outcome(not_described(group_id, group.code, group.message))
-        assignor = chosen_assignor(group.members.values(), self._assignors)
+        assignor = chosen_assignor(group.interests.votes, self._assignors)
         return Outcome(describe_group(group, assignor, self._shard.image().topics.by_id))
 
     # -- joining and staying -----------------------------------------------------------------------
@@ -112,7 +112,7 @@ class ConsumerGroups:
         change = self._change_for_joining(request.group_id, now_ms) if joins else self._change(request.group_id)
         if isinstance(change, Refusal):
             return change
-        if len(change.members) >= self._shard.settings.consumer_size_max and request.member_id not in change.members:
+        if len(change.group.members) >= self._shard.settings.consumer_size_max and change.member(request.member_id) is None:
             message = f"The consumer group has reached its maximum capacity of {self._shard.settings.consumer_size_max} members."
             return Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
         member_id = request.member_id or uuid_text(Uuid(random_uuid(self._shard.entropy)))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.consumer import records
 from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup, ResolvedPattern
-from barnabas.coordinators.group.consumer.interests import topics_of
+from barnabas.coordinators.group.consumer.interests import Interests, topics_of, topics_read
 from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownership, Subscription
 from barnabas.coordinators.record import CoordinatorRecord
 
@@ -25,8 +25,10 @@ class GroupChange:
         self.epoch = group.epoch
         self.metadata_hash = group.metadata_hash
         self.target_epoch = group.target_epoch
+        # The members that this change adds or alters; None stands for a member that it removes.
+        self._altered: dict[str, ConsumerMember | None] = {}
         self._members: dict[str, ConsumerMember] | None = None
-        self._interests = group.interests
+        self._interests: Interests | None = None
         self._patterns: dict[str, ResolvedPattern] | None = None
         self._targets: dict[str, frozenset[IdPartition]] | None = None
 
@@ -36,7 +38,23 @@ class GroupChange:
 
     @property
     def members(self) -> Mapping[str, ConsumerMember]:
-        return self.group.members if self._members is None else self._members
+        """All members. :meth:`member` is cheaper for one: in a large group most heartbeats need
+        only their own.
+        """
+        if not self._altered:
+            return self.group.members
+        if self._members is None:
+            self._members = dict(self.group.members)
+            for member_id, member in self._altered.items():
+                # Last, as in the group when the records are replayed.
+                if member is not None:
+                    self._members[member_id] = member
+                else:
+                    self._members.pop(member_id, None)
+        return self._members
+
+    def member(self, member_id: str) -> ConsumerMember | None:
+        return self._altered[member_id] if member_id in self._altered else self.group.members.get(member_id)
 
     @property
     def patterns(self) -> Mapping[str, ResolvedPattern]:
@@ -46,27 +64,33 @@ class GroupChange:
     def targets(self) -> Mapping[str, frozenset[IdPartition]]:
         return self.group.targets if self._targets is None else self._targets
 
+    @property
+    def interests(self) -> Interests:
+        return self.group.interests if self._interests is None else self._interests
+
     def topics_of(self, subscription: Subscription) -> AbstractSet[str]:
         return topics_of(subscription, self.patterns)
 
+    def topics_read(self, names: tuple[str, ...], pattern: str) -> AbstractSet[str]:
+        return topics_read(names, pattern, self.patterns)
+
     def subscribed_topics(self) -> set[str]:
-        return self._interests.topics(self.patterns)
+        return self.interests.topics(self.patterns)
 
     def used_patterns(self) -> set[str]:
-        return self._interests.patterns
+        return self.interests.patterns
 
     # -- changes -----------------------------------------------------------------------------------
 
     def _put_member(self, member_id: str, member: ConsumerMember | None) -> None:
         """None removes the member."""
-        if self._members is None:
-            self._members = dict(self.group.members)
-            self._interests = self.group.interests.copy()
-        self._interests.change(self._members.get(member_id), member)
-        if member is not None:
-            self._members[member_id] = member
-        else:
-            del self._members[member_id]
+        before = self.member(member_id)
+        if before is None or member is None or before.subscription is not member.subscription:
+            if self._interests is None:
+                self._interests = self.group.interests.copy()
+            self._interests.change(before, member)
+        self._altered[member_id] = member
+        self._members = None
 
     def _own_targets(self) -> dict[str, frozenset[IdPartition]]:
         if self._targets is None:
@@ -79,8 +103,8 @@ class GroupChange:
         return self._patterns
 
     def subscribe(self, member_id: str, subscription: Subscription) -> ConsumerMember:
-        known = self.members.get(member_id)
-        if known is not None and known.subscription == subscription:
+        known = self.member(member_id)
+        if known is not None and (known.subscription is subscription or known.subscription == subscription):
             return known
         member = replace(known or ConsumerMember(member_id), subscription=subscription)
         self._put_member(member_id, member)
@@ -88,8 +112,9 @@ class GroupChange:
         return member
 
     def own(self, member_id: str, ownership: Ownership) -> ConsumerMember:
-        known = self.members[member_id]
-        if known.ownership == ownership:
+        known = self.member(member_id)
+        assert known is not None, "only a member owns partitions"
+        if known.ownership is ownership or known.ownership == ownership:
             return known
         member = replace(known, ownership=ownership)
         self._put_member(member_id, member)
@@ -139,14 +164,11 @@ class GroupChange:
         """Delete the group with all its members."""
         self.records += records.no_group_at_all(self.group_id, self.members, self.patterns, legacy_metadata=self.group.legacy_metadata)
 
-    def aim(self, targets: Mapping[str, frozenset[IdPartition]], now_ms: int) -> None:
-        """Set a new target for the group epoch; only differences from the previous target are
-        written.
+    def aim(self, changed: Mapping[str, frozenset[IdPartition]], now_ms: int) -> None:
+        """Set a new target for the group epoch; ``changed`` are its differences from the previous
+        one, and only they are written.
         """
-        before = self.targets
-        for member_id, target in targets.items():
-            if before.get(member_id) != target:
-                self.records.append(records.target(self.group_id, member_id, target))
-        self._targets = dict(targets)
+        self.records += [records.target(self.group_id, member_id, target) for member_id, target in changed.items()]
+        self._own_targets().update(changed)
         self.target_epoch = self.epoch
         self.records.append(records.target_epoch(self.group_id, self.epoch, now_ms))

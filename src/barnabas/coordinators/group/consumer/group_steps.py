@@ -15,7 +15,7 @@ from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup, M
 from barnabas.coordinators.group.consumer.group_change import GroupChange
 from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownership
 from barnabas.coordinators.group.consumer.reconciliation import reconcile
-from barnabas.coordinators.group.consumer.target import compute_target
+from barnabas.coordinators.group.consumer.target import changed_targets
 from barnabas.coordinators.group.consumer.topic_names import TopicNames
 from barnabas.coordinators.group.consumer.visible_topics import VisibleTopics
 from barnabas.coordinators.group.metadata_hash import metadata_hash
@@ -69,7 +69,7 @@ def aim(change: GroupChange, topics: TopicsImage, assignors: Sequence[str], *, i
     join at once cause two, not a hundred.
     """
     if change.epoch > change.target_epoch and may_aim(change.group, interval_ms, now_ms):
-        change.aim(compute_target(change, topics, assignors), now_ms)
+        change.aim(changed_targets(change, topics, assignors), now_ms)
 
 
 def may_aim(group: ConsumerGroup, interval_ms: int, now_ms: int) -> bool:

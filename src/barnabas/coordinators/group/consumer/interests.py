@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from barnabas.coordinators.group.consumer.consumer_group import ResolvedPattern
 
 
-# The named topics, and the pattern.
-Interest: TypeAlias = tuple[tuple[str, ...], str]
+# The named topics, the pattern, and the preferred assignor.
+Interest: TypeAlias = tuple[tuple[str, ...], str, str | None]
 
 
 @dataclass(slots=True)
@@ -30,6 +30,8 @@ class Interests:
 
     def change(self, before: ConsumerMember | None, after: ConsumerMember | None) -> None:
         """A member joins (``before`` is None), leaves (``after`` is None) or changes."""
+        if before is not None and after is not None and before.subscription is after.subscription:
+            return
         if after is not None:
             self._counts[_interest(after.subscription)] += 1
         if before is not None:
@@ -40,21 +42,35 @@ class Interests:
                 del self._counts[interest]
 
     @property
+    def votes(self) -> Counter[str]:
+        """The members that prefer an assignor, by its name."""
+        votes: Counter[str] = Counter()
+        for (_, _, assignor), count in self._counts.items():
+            if assignor is not None:
+                votes[assignor] += count
+        return votes
+
+    @property
+    def subscriptions(self) -> set[tuple[tuple[str, ...], str]]:
+        """The named topics and the pattern of each."""
+        return {(names, pattern) for names, pattern, _ in self._counts}
+
+    @property
     def patterns(self) -> set[str]:
-        return {pattern for _, pattern in self._counts if pattern}
+        return {pattern for _, pattern, _ in self._counts if pattern}
 
     def topics(self, resolved: Mapping[str, ResolvedPattern]) -> set[str]:
-        return set().union(*(_topics(names, pattern, resolved) for names, pattern in self._counts))
+        return set().union(*(topics_read(names, pattern, resolved) for names, pattern, _ in self._counts))
 
 
 def topics_of(subscription: Subscription, resolved: Mapping[str, ResolvedPattern]) -> AbstractSet[str]:
-    return _topics(subscription.topics, subscription.pattern, resolved)
+    return topics_read(subscription.topics, subscription.pattern, resolved)
 
 
 def _interest(subscription: Subscription) -> Interest:
-    return subscription.topics, subscription.pattern
+    return subscription.topics, subscription.pattern, subscription.assignor
 
 
-def _topics(names: tuple[str, ...], pattern: str, resolved: Mapping[str, ResolvedPattern]) -> AbstractSet[str]:
+def topics_read(names: tuple[str, ...], pattern: str, resolved: Mapping[str, ResolvedPattern]) -> AbstractSet[str]:
     found = resolved.get(pattern) if pattern else None
     return frozenset(names) if found is None else found.topics.union(names)

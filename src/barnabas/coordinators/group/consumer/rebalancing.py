@@ -50,7 +50,7 @@ class Rebalancing:
         ``visible`` is None for members of the classic protocol, which have no patterns.
         """
         topics = self._shard.image().topics
-        changed = before.member_id not in change.members or not asked.reads_like(before.subscription)
+        changed = change.member(before.member_id) is None or not asked.reads_like(before.subscription)
         member = change.subscribe(before.member_id, asked)
         follow_subscriptions(change, topics, self._names, visible, changed=changed, now_ms=now_ms)
         aim(change, topics, self.assignors, interval_ms=self._interval_ms(change.group_id), now_ms=now_ms)

@@ -9,11 +9,11 @@ that it owns to its target. A *status* reports a condition such as missing topic
 Read in this order: :mod:`.tasks`, :mod:`.member`, :mod:`.topology` and :mod:`.streams_group` (the
 state), :mod:`.streams_groups` (the steps of a heartbeat), :mod:`.admission`,
 :mod:`.partition_counts` with :mod:`.visit_order` and :mod:`.configured_topology` (from topics to
-tasks), :mod:`.rebalancing` with :mod:`.sticky_assignor` and :mod:`.process_load`,
-:mod:`.reconciliation`, :mod:`.group_change` with :mod:`.records`, :mod:`.topology_forms` and
-:mod:`.replays` (the way into the log and back), :mod:`.deadlines` and :mod:`.settings`, and
-for responses :mod:`.heartbeat_response`, :mod:`.statuses`, :mod:`.endpoints` and
-:mod:`.description`.
+tasks), :mod:`.rebalancing` with :mod:`.sticky_assignor`, :mod:`.process_load` and
+:mod:`.sticky_changes`, :mod:`.reconciliation`, :mod:`.group_change` with :mod:`.records`,
+:mod:`.topology_forms` and :mod:`.replays` (the way into the log and back), :mod:`.deadlines` and
+:mod:`.settings`, and for responses :mod:`.heartbeat_response`, :mod:`.statuses`, :mod:`.endpoints`
+and :mod:`.description`.
 
 Invariants:
 

@@ -26,6 +26,8 @@ class GroupChange:
         self.target_epoch = group.target_epoch
         self.topology = group.topology
         self.assignment_configs: Mapping[str, str] = group.assignment_configs
+        # The members that this change adds or alters; None stands for a member that it removes.
+        self._altered: dict[str, StreamsMember | None] = {}
         self._members: dict[str, StreamsMember] | None = None
         self._targets: dict[str, Tasks] | None = None
 
@@ -35,7 +37,22 @@ class GroupChange:
 
     @property
     def members(self) -> Mapping[str, StreamsMember]:
-        return self.group.members if self._members is None else self._members
+        """All members. :meth:`member` is cheaper for one: in a large group most heartbeats need
+        only their own.
+        """
+        if not self._altered:
+            return self.group.members
+        if self._members is None:
+            self._members = dict(self.group.members)
+            for member_id, member in self._altered.items():
+                if member is not None:
+                    self._members[member_id] = member
+                else:
+                    self._members.pop(member_id, None)
+        return self._members
+
+    def member(self, member_id: str) -> StreamsMember | None:
+        return self._altered[member_id] if member_id in self._altered else self.group.members.get(member_id)
 
     @property
     def targets(self) -> Mapping[str, Tasks]:
@@ -43,33 +60,34 @@ class GroupChange:
 
     # -- changes -----------------------------------------------------------------------------------
 
-    def _own_members(self) -> dict[str, StreamsMember]:
-        if self._members is None:
-            self._members = dict(self.group.members)
-        return self._members
+    def _put_member(self, member_id: str, member: StreamsMember | None) -> None:
+        """None removes the member."""
+        self._altered[member_id] = member
+        self._members = None
 
     def enrol(self, member_id: str, metadata: MemberMetadata) -> bool:
         """True if the member is new or has changed."""
-        known = self.members.get(member_id)
-        if known is not None and known.metadata == metadata:
+        known = self.member(member_id)
+        if known is not None and (known.metadata is metadata or known.metadata == metadata):
             return False
         member = replace(known or StreamsMember(member_id), metadata=metadata)
-        self._own_members()[member_id] = member
+        self._put_member(member_id, member)
         self.records.append(records.metadata(self.group_id, member))
         return True
 
     def own(self, member_id: str, ownership: Ownership) -> StreamsMember:
-        known = self.members[member_id]
-        if known.ownership == ownership:
+        known = self.member(member_id)
+        assert known is not None, "only a member has tasks"
+        if known.ownership is ownership or known.ownership == ownership:
             return known
         member = replace(known, ownership=ownership)
-        self._own_members()[member_id] = member
+        self._put_member(member_id, member)
         self.records.append(records.ownership(self.group_id, member))
         return member
 
     def remove(self, member_id: str) -> None:
         """The group epoch rises, so that the tasks of the member get a new target."""
-        self._own_members().pop(member_id)
+        self._put_member(member_id, None)
         self._targets = {each: tasks for each, tasks in self.targets.items() if each != member_id}
         self.records += records.no_member(self.group_id, member_id)
         group = self.group
@@ -92,14 +110,11 @@ class GroupChange:
             )
         )
 
-    def aim(self, targets: Mapping[str, Tasks], now_ms: int) -> None:
-        """Set a new target for the group epoch; only differences from the previous target are
-        written.
+    def aim(self, changed: Mapping[str, Tasks], now_ms: int) -> None:
+        """Set a new target for the group epoch; ``changed`` are its differences from the previous
+        one, and only they are written.
         """
-        before = self.targets
-        for member_id, target in targets.items():
-            if before.get(member_id) != target:
-                self.records.append(records.target(self.group_id, member_id, target))
-        self._targets = dict(targets)
+        self.records += [records.target(self.group_id, member_id, target) for member_id, target in changed.items()]
+        self._targets = {**self.targets, **changed}
         self.target_epoch = self.epoch
         self.records.append(records.target_epoch(self.group_id, self.epoch, now_ms))

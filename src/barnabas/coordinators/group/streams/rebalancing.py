@@ -14,15 +14,15 @@ from barnabas.coordinators.group.metadata_hash import metadata_hash
 from barnabas.coordinators.group.refusal import Refusal
 from barnabas.coordinators.group.streams.configured_topology import ConfiguredTopology, configure
 from barnabas.coordinators.group.streams.group_change import GroupChange
-from barnabas.coordinators.group.streams.sticky_assignor import TaskGroup, TaskMember, assign_sticky
+from barnabas.coordinators.group.streams.sticky_assignor import TaskMember, assign_sticky
+from barnabas.coordinators.group.streams.sticky_changes import changed_tasks
 from barnabas.coordinators.group.streams.streams_group import MetadataSeen, StreamsGroup
-from barnabas.coordinators.group.streams.tasks import Tasks
+from barnabas.coordinators.group.streams.tasks import NO_TARGET, TaskGroup, Tasks
 from barnabas.coordinators.group.streams.topology import Topology
 from barnabas.metadata.metadata_image import MetadataImage
 
 STANDBY_REPLICAS = "num.standby.replicas"
 _NOT_VALIDATED = -1
-_NO_TASKS = Tasks()
 
 
 def follow_topics(change: GroupChange, image: MetadataImage, configs: Mapping[str, str], *, changed: bool) -> ConfiguredTopology | Refusal:
@@ -57,16 +57,25 @@ def may_aim(group: StreamsGroup, interval_ms: int, now_ms: int) -> bool:
 
 def aim(change: GroupChange, configured: ConfiguredTopology, now_ms: int) -> None:
     """Compute a target for the group epoch. Without all topics there are no tasks."""
-    groups = [TaskGroup(each.subtopology_id, each.task_count, each.stateful) for each in configured.subtopologies.values()]
-    members = [
-        TaskMember(member.member_id, member.process_id, change.targets.get(member.member_id, _NO_TASKS))
-        for member in change.members.values()
-    ]
     if configured.ready:
-        targets = assign_sticky(members, groups, standbys=int(change.assignment_configs.get(STANDBY_REPLICAS, "0")))
+        changed = _changed_targets(change, configured)
     else:
-        targets = {member.member_id: _NO_TASKS for member in members}
-    change.aim(targets, now_ms)
+        changed = {member_id: NO_TARGET for member_id in change.members if change.targets.get(member_id) != NO_TARGET}
+    change.aim(changed, now_ms)
+
+
+def _changed_targets(change: GroupChange, configured: ConfiguredTopology) -> dict[str, Tasks]:
+    """The targets that differ from the previous ones."""
+    before, members = change.targets, change.members
+    groups = tuple(TaskGroup(each.subtopology_id, each.task_count, each.stateful) for each in configured.subtopologies.values())
+    standbys = int(change.assignment_configs.get(STANDBY_REPLICAS, "0"))
+    if not standbys:
+        changed = changed_tasks({member_id: each.metadata.process_id for member_id, each in members.items()}, before, groups)
+        if changed is not None:
+            return changed
+    row = [TaskMember(member_id, each.process_id, before.get(member_id, NO_TARGET)) for member_id, each in members.items()]
+    targets = assign_sticky(row, groups, standbys=standbys)
+    return {member_id: target for member_id, target in targets.items() if before.get(member_id) != target}
 
 
 def accept_topology(change: GroupChange, sent: Topology) -> str | None:

@@ -15,12 +15,12 @@ busy subtopology over all processes.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
 
-from barnabas.coordinators.group.streams.process_load import ProcessLoad
-from barnabas.coordinators.group.streams.tasks import TaskId, Tasks
+from barnabas.coordinators.group.streams.process_load import MemberLoad, ProcessLoad
+from barnabas.coordinators.group.streams.tasks import TaskGroup, TaskId, Tasks, by_partition
 
 
 class TaskMember(NamedTuple):
@@ -30,66 +30,60 @@ class TaskMember(NamedTuple):
     """The previous target."""
 
 
-class TaskGroup(NamedTuple):
-    """The tasks of a subtopology."""
-
-    subtopology_id: str
-    task_count: int
-    stateful: bool
+# A process in a heap, behind its load and its id.
+_Queued: TypeAlias = tuple[float, str, ProcessLoad]
 
 
 def assign_sticky(members: Iterable[TaskMember], groups: Sequence[TaskGroup], *, standbys: int) -> dict[str, Tasks]:
-    row = sorted(members, key=lambda each: each.member_id)
+    row = sorted(members, key=itemgetter(0))
     if not row:
         return {}
     assignment = _Assignment(row, groups, standbys)
     assignment.place_active()
     if standbys > 0:
         assignment.place_standbys()
-    return {
-        each.member_id: Tasks(frozenset(process.active[each.member_id]), frozenset(process.standby[each.member_id]))
-        for each in row
-        for process in (assignment.processes[each.process_id],)
-    }
+    return {each.member_id: each.assigned for each in assignment.members}
 
 
-@dataclass(slots=True)
 class _Quota:
     """The even share of members that still have room: as members fill up, the others share the
     rest.
     """
 
-    tasks: int
-    members: int
-    share: int = field(init=False)
+    __slots__ = ("members", "share", "tasks")
 
-    def __post_init__(self) -> None:
-        self.share = -(-self.tasks // self.members) if self.members else 0
+    def __init__(self, tasks: int, members: int) -> None:
+        self.tasks = tasks
+        self.members = members
+        self.share = -(-tasks // members)
 
     def took(self, count: int) -> None:
         """A member has ``count`` tasks now."""
         if count == self.share:
             self.members -= 1
             self.tasks -= count
-            self.__post_init__()
+            self.share = -(-self.tasks // self.members) if self.members else 0
 
 
 class _Assignment:
     def __init__(self, row: Sequence[TaskMember], groups: Sequence[TaskGroup], standbys: int) -> None:
-        self.processes: dict[str, ProcessLoad] = {}
+        self.members: list[MemberLoad] = []
+        self._processes: dict[str, ProcessLoad] = {}
         self._groups = groups
         self._standbys = standbys
-        self._previous_active: dict[TaskId, list[TaskMember]] = {}
-        self._previous_standby: dict[TaskId, list[TaskMember]] = {}
-        for each in row:
-            process = self.processes.get(each.process_id)
+        self._previous_active: dict[TaskId, list[MemberLoad]] = {}
+        self._previous_standby: dict[TaskId, list[MemberLoad]] = {}
+        for member_id, process_id, previous in row:
+            process = self._processes.get(process_id)
             if process is None:
-                process = self.processes[each.process_id] = ProcessLoad(each.process_id)
-            process.add_member(each.member_id)
-            for task in each.previous.active:
-                self._previous_active.setdefault(task, []).append(each)
-            for task in each.previous.standby:
-                self._previous_standby.setdefault(task, []).append(each)
+                process = self._processes[process_id] = ProcessLoad(process_id)
+            member = MemberLoad(member_id, process, previous)
+            process.members.append(member)
+            self.members.append(member)
+            for task in previous.active:
+                self._previous_active.setdefault(task, []).append(member)
+            for task in previous.standby:
+                self._previous_standby.setdefault(task, []).append(member)
         active = sum(group.task_count for group in groups)
         copies = sum(group.task_count for group in groups if group.stateful) * standbys
         self._active_quota = _Quota(active, len(row))
@@ -98,80 +92,97 @@ class _Assignment:
     # -- active tasks ------------------------------------------------------------------------------
 
     def place_active(self) -> None:
-        tasks = sorted(((group.subtopology_id, number) for group in self._groups for number in range(group.task_count)), key=_by_partition)
+        tasks = [(group.subtopology_id, number) for group in self._groups for number in range(group.task_count)]
+        if len(self._groups) > 1:
+            tasks.sort(key=by_partition)
         for previous in (self._previous_active, self._previous_standby):
             if previous:
-                tasks = [task for task in tasks if not self._keep_active(task, previous.get(task, ()))]
-        queue = [(process.load, process.process_id) for process in self.processes.values()]
-        heapq.heapify(queue)
-        for task in sorted(tasks):
-            process = self.processes[queue[0][1]]
-            self._count_active(process.place_active(process.lightest_member(), task))
-            heapq.heapreplace(queue, (process.load, process.process_id))
+                tasks = self._keep_active(tasks, previous)
+        tasks.sort()
+        queue = self._queue()
+        for task in tasks:
+            process = queue[0][2]
+            member = process.lightest_member()
+            member.take_active(task)
+            self._quota.took(member.count)
+            heapq.heapreplace(queue, (process.load, process.process_id, process))
+        if self._standbys:
+            for member in self.members:
+                member.process.tasks.update(member.active)
 
-    def _keep_active(self, task: TaskId, candidates: Sequence[TaskMember]) -> bool:
-        member = self._lightest(candidates, task, self._active_quota)
-        if member is None:
-            return False
-        self._count_active(self.processes[member.process_id].place_active(member.member_id, task))
-        return True
-
-    def _count_active(self, count: int) -> None:
-        self._active_quota.took(count)
-        self._quota.took(count)
+    def _keep_active(self, tasks: Sequence[TaskId], previous: Mapping[TaskId, Sequence[MemberLoad]]) -> list[TaskId]:
+        """The tasks that stay with no previous member. A group assigns all its tasks whenever a
+        member joins, so this loop decides what a join costs.
+        """
+        left = []
+        active_quota, quota = self._active_quota, self._quota
+        for task in tasks:
+            candidates = previous.get(task)
+            if candidates is None:
+                left.append(task)
+                continue
+            share = active_quota.share
+            member = candidates[0]
+            # A task seldom has two previous owners.
+            if len(candidates) > 1:
+                member = min((each for each in candidates if each.count < share), key=_load_of, default=member)
+            if member.count >= share:
+                left.append(task)
+                continue
+            member.active.append(task)
+            member.process.count += 1
+            member.count = count = member.count + 1
+            if count == share:
+                active_quota.took(count)
+            if count == quota.share:
+                quota.took(count)
+        return left
 
     # -- standby tasks -----------------------------------------------------------------------------
 
     def place_standbys(self) -> None:
         tasks = ((group.subtopology_id, number) for group in self._groups if group.stateful for number in range(group.task_count))
         left: list[tuple[TaskId, int]] = []
-        for task in sorted(tasks, key=_by_partition, reverse=True):
+        for task in sorted(tasks, key=by_partition, reverse=True):
             kept = 0
             while kept < self._standbys and self._keep_standby(task):
                 kept += 1
             if kept < self._standbys:
                 left.append((task, self._standbys - kept))
-        queue = [(process.load, process.process_id) for process in self.processes.values()]
-        heapq.heapify(queue)
+        queue = self._queue()
         for task, copies in sorted(left, reverse=True):
             self._spread(task, copies, queue)
 
     def _keep_standby(self, task: TaskId) -> bool:
         for previous in (self._previous_active, self._previous_standby):
-            member = self._lightest(previous.get(task, ()), task, self._quota)
-            if member is not None:
-                self._quota.took(self.processes[member.process_id].place_standby(member.member_id, task))
+            share = self._quota.share
+            free = [each for each in previous.get(task, ()) if each.count < share and task not in each.process.tasks]
+            if free:
+                self._place_standby(min(free, key=_load_of), task)
                 return True
         return False
 
-    def _spread(self, task: TaskId, copies: int, queue: list[tuple[float, str]]) -> None:
+    def _spread(self, task: TaskId, copies: int, queue: list[_Queued]) -> None:
         """To the processes with the lowest loads that do not have the task."""
         visited = []
         while copies and queue:
-            load, process_id = heapq.heappop(queue)
-            process = self.processes[process_id]
+            process = heapq.heappop(queue)[2]
             if task not in process.tasks:
-                self._quota.took(process.place_standby(process.lightest_member(), task))
-                load = process.load
+                self._place_standby(process.lightest_member(), task)
                 copies -= 1
-            visited.append((load, process_id))
-        for each in visited:
-            heapq.heappush(queue, each)
+            visited.append(process)
+        for process in visited:
+            heapq.heappush(queue, (process.load, process.process_id, process))
 
-    def _lightest(self, candidates: Sequence[TaskMember], task: TaskId, quota: _Quota) -> TaskMember | None:
-        """Of the candidates that may take the task, the one whose process has the lowest load."""
-        free = [each for each in candidates if self._may_take(each, task, quota.share)]
-        # A task seldom has two previous owners.
-        return free[0] if len(free) == 1 else min(free, key=self._load_of, default=None)
+    def _place_standby(self, member: MemberLoad, task: TaskId) -> None:
+        member.take_standby(task)
+        self._quota.took(member.count)
 
-    def _may_take(self, member: TaskMember, task: TaskId, share: int) -> bool:
-        process = self.processes[member.process_id]
-        return process.counts[member.member_id] < share and task not in process.tasks
-
-    def _load_of(self, member: TaskMember) -> tuple[float, int]:
-        process = self.processes[member.process_id]
-        return process.load, process.counts[member.member_id]
+    def _queue(self) -> list[_Queued]:
+        queue = [(process.load, process.process_id, process) for process in self._processes.values()]
+        heapq.heapify(queue)
+        return queue
 
 
-def _by_partition(task: TaskId) -> tuple[int, str]:
-    return task[1], task[0]
+def _load_of(member: MemberLoad) -> tuple[float, int]:
+    return member.process.load, member.count

@@ -42,15 +42,13 @@ from barnabas.coordinators.group.streams.reconciliation import reconcile
 from barnabas.coordinators.group.streams.replays import Replays
 from barnabas.coordinators.group.streams.statuses import Condition, StatusCode
 from barnabas.coordinators.group.streams.streams_group import StreamsGroup
-from barnabas.coordinators.group.streams.tasks import Tasks
+from barnabas.coordinators.group.streams.tasks import NO_TARGET, Tasks
 from barnabas.coordinators.group.streams.topology import InternalTopic
 from barnabas.coordinators.group.streams.topology_forms import topology_of
 from barnabas.coordinators.outcome import Outcome
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.streams_group_describe import DescribedGroup
 from barnabas.wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse
-
-_NO_TASKS = Tasks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ class StreamsGroups:
         if isinstance(change, Refusal):
             return change
         group, reported = change.group, reported_tasks(request)
-        known = change.members.get(request.member_id)
+        known = change.member(request.member_id)
         if known is None and not joins:
             return unknown_member(request.group_id, request.member_id)
         before = admit(known or StreamsMember(request.member_id), request.member_epoch, reported)
@@ -165,14 +163,15 @@ class StreamsGroups:
         """One step of the member towards its target. While the first target is delayed, a member
         has none.
         """
-        member = change.members[member_id]
+        member = change.member(member_id)
+        assert member is not None, "the heartbeat has enrolled its member"
         if member.ownership.reconciled_to(change.target_epoch):
             return member
         delayed = self._deadlines.first_target_delayed(change.group_id)
         ownership = reconcile(
             member.ownership,
             target_epoch=change.target_epoch,
-            target=_NO_TASKS if delayed else change.targets.get(member_id, _NO_TASKS),
+            target=NO_TARGET if delayed else change.targets.get(member_id, NO_TARGET),
             reported=reported,
             process_id=member.process_id,
             holders=change.group,

@@ -9,13 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from functools import cached_property
+from typing import Final, NamedTuple, TypeAlias
 
 # The subtopology and the partition. A plain tuple: groups hold thousands of them in sets.
 TaskId: TypeAlias = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+class TaskGroup(NamedTuple):
+    """The tasks of a subtopology."""
+
+    subtopology_id: str
+    task_count: int
+    stateful: bool
+
+
+@dataclass(frozen=True)
 class Tasks:
     active: frozenset[TaskId] = frozenset()
     standby: frozenset[TaskId] = frozenset()
@@ -24,6 +33,11 @@ class Tasks:
     @property
     def none(self) -> bool:
         return not (self.active or self.standby or self.warmup)
+
+    @cached_property
+    def active_by_partition(self) -> tuple[TaskId, ...]:
+        """The active tasks in the order in which the assignor visits them."""
+        return tuple(sorted(self.active, key=by_partition))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,12 @@ class OwnedTasks:
 
 
 NO_TASKS: Final = OwnedTasks()
+NO_TARGET: Final = Tasks()
+
+
+def by_partition(task: TaskId) -> tuple[int, str]:
+    """The key of an order in which tasks of one partition number stay together."""
+    return task[1], task[0]
 
 
 def by_subtopology(tasks: Iterable[TaskId]) -> dict[str, list[int]]:
