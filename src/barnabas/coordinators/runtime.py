@@ -357,6 +357,9 @@ class CoordinatorRuntime(Generic[M]):
 
     def encode(self, records: Sequence[CoordinatorRecord], now_ms: int, transaction: ProducerIdentity | None = None) -> bytearray:
         """The batch that contains these records."""
+        if transaction is None and self._codec is Codec.NONE:
+            encoded = [record.encode_at(index) for index, record in enumerate(records)]
+            return join_records(encoded, timestamp=now_ms, base_sequence=self._base_sequence)
         return build_batch(
             (Record(index, now_ms, *record.encode()) for index, record in enumerate(records)),
             codec=self._codec,

@@ -34,7 +34,10 @@ class CoordinatorTopicLog:
         replica = self._replicas.get(self._topic, partition)
         if replica is None:
             return Promise.kept(ErrorCode.NOT_COORDINATOR)
-        return replica.replicated(end_offset).map(_committed)
+        replicated = replica.replicated(end_offset)
+        if replicated.done and not replicated.value:
+            return replicated
+        return replicated.map(_committed)
 
 
 def _committed(code: ErrorCode) -> ErrorCode:

@@ -45,7 +45,12 @@ def handle(broker: Broker, caller: Caller, request: ConsumerGroupHeartbeatReques
             request, version=caller.version, client_id=caller.client_id or "", client_host=caller.host, visible=visible, now_ms=now_ms
         ),
     )
-    return answer.map(lambda response: _refused(client_error(response)) if isinstance(response, ErrorCode) else response)
+    # Without other replicas the records are committed already, and no second promise is needed.
+    return _response(answer.value) if answer.done else answer.map(_response)
+
+
+def _response(answered: ConsumerGroupHeartbeatResponse | ErrorCode) -> ConsumerGroupHeartbeatResponse:
+    return _refused(client_error(answered)) if isinstance(answered, ErrorCode) else answered
 
 
 def _refused(error: ErrorCode) -> ConsumerGroupHeartbeatResponse:

@@ -64,7 +64,8 @@ def handle(broker: Broker, caller: Caller, request: StreamsGroupHeartbeatRequest
             request, client_id=caller.client_id or "", client_host=caller.host, now_ms=now_ms
         ),
     )
-    return answer.map(lambda found: _respond(broker, caller, found))
+    # Without other replicas the records are committed already, and no second promise is needed.
+    return _respond(broker, caller, answer.value) if answer.done else answer.map(lambda found: _respond(broker, caller, found))
 
 
 def _refused_topology(broker: Broker, caller: Caller, topology: Topology) -> StreamsGroupHeartbeatResponse | None:

@@ -239,8 +239,20 @@ def is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
 
 
 def asked_by(request: ConsumerGroupHeartbeatRequest, before: Subscription, *, client_id: str, client_host: str) -> Subscription:
-    """A field that the heartbeat leaves out keeps its value."""
+    """A field that the heartbeat leaves out keeps its value. Most heartbeats leave out all."""
     names, timeout_ms = request.subscribed_topic_names, request.rebalance_timeout_ms
+    if (
+        names is None
+        and request.subscribed_topic_regex is None
+        and timeout_ms == NO_REBALANCE_TIMEOUT
+        and request.instance_id is None
+        and request.rack_id is None
+        and request.server_assignor is None
+        and before.classic is None
+        and before.client_id == client_id
+        and before.client_host == client_host
+    ):
+        return before
     return replace(
         before,
         instance_id=before.instance_id if request.instance_id is None else request.instance_id,

@@ -48,6 +48,8 @@ def reconcile(
     # A member that dropped a topic must not get its partitions from a target that was computed
     # before.
     wanted = {slot for slot in target if slot[0] in subscribed_ids}
+    if ownership.assigned.keys() == wanted:
+        return ownership.at(target_epoch, MemberState.STABLE, ownership.assigned)
     kept = {slot: epoch for slot, epoch in ownership.assigned.items() if slot in wanted}
     unwanted = {slot: epoch for slot, epoch in ownership.assigned.items() if slot not in wanted}
     if unwanted and owns_some_of(unwanted):

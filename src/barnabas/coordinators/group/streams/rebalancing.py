@@ -47,7 +47,8 @@ def follow_topics(change: GroupChange, image: MetadataImage, configs: Mapping[st
     if changed or digest != group.metadata_hash or validated != group.validated_topology_epoch or configs != group.assignment_configs:
         change.bump(digest, validated, configs)
     group.configured = configured
-    group.metadata_seen = MetadataSeen(topics, change.epoch)
+    if seen is None or seen.topics is not topics or seen.epoch != change.epoch:
+        group.metadata_seen = MetadataSeen(topics, change.epoch)
     return configured
 
 

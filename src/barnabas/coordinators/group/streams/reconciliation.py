@@ -52,6 +52,8 @@ def reconcile(
             if reported is None or not reported.none:
                 return None
             epoch = target_epoch
+    if ownership.assigned.equals(target):
+        return ownership.at(target_epoch, MemberState.STABLE, ownership.assigned)
     kept, unwanted = _divided(ownership.assigned, target)
     if not unwanted.none and _still_has(unwanted, reported):
         return ownership.at(epoch, MemberState.UNREVOKED_TASKS, kept, unwanted)
@@ -63,8 +65,7 @@ def reconcile(
     standby = {task for task in target.standby - kept.standby if not has_any(task)}
     warmup = {task for task in target.warmup - kept.warmup if not has_any(task)}
     given = OwnedTasks({**kept.active, **dict.fromkeys(active, target_epoch)}, kept.standby | standby, kept.warmup | warmup)
-    complete = given.active.keys() == target.active and given.standby == target.standby and given.warmup == target.warmup
-    return ownership.at(target_epoch, MemberState.STABLE if complete else MemberState.UNRELEASED_TASKS, given)
+    return ownership.at(target_epoch, MemberState.STABLE if given.equals(target) else MemberState.UNRELEASED_TASKS, given)
 
 
 def _divided(owned: OwnedTasks, target: Tasks) -> tuple[OwnedTasks, OwnedTasks]:

@@ -148,7 +148,7 @@ class StreamsGroup:
 
     def has_copy(self, task: TaskId, process_id: str) -> bool:
         """Whether the process has a standby or a warm-up copy of the task."""
-        return self._copies[task, process_id] > 0
+        return self._copies.get((task, process_id), 0) > 0
 
     # -- replay ------------------------------------------------------------------------------------
 

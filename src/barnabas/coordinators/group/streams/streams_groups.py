@@ -268,8 +268,19 @@ def _shutdown(group: StreamsGroup) -> list[Condition]:
 
 
 def _sent_by(request: StreamsGroupHeartbeatRequest, before: MemberMetadata, *, client_id: str, client_host: str) -> MemberMetadata:
-    """A field that the heartbeat leaves out keeps its value."""
+    """A field that the heartbeat leaves out keeps its value. Most heartbeats leave out all."""
     endpoint, tags, timeout_ms = request.user_endpoint, request.client_tags, request.rebalance_timeout_ms
+    if (
+        request.topology is None
+        and request.process_id is None
+        and timeout_ms == NO_REBALANCE_TIMEOUT
+        and request.rack_id is None
+        and endpoint is None
+        and tags is None
+        and before.client_id == client_id
+        and before.client_host == client_host
+    ):
+        return before
     return replace(
         before,
         rack_id=before.rack_id if request.rack_id is None else request.rack_id,

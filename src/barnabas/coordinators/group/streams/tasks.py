@@ -54,6 +54,9 @@ class OwnedTasks:
     def none(self) -> bool:
         return not (self.active or self.standby or self.warmup)
 
+    def equals(self, target: Tasks) -> bool:
+        return self.active.keys() == target.active and self.standby == target.standby and self.warmup == target.warmup
+
     def some_in(self, reported: Tasks) -> bool:
         if not self.standby.isdisjoint(reported.standby) or not self.warmup.isdisjoint(reported.warmup):
             return True
