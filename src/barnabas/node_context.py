@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
 
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.clock import Clock
 from barnabas.env.disk import Disk
 from barnabas.env.entropy import Entropy
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import NodeId
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics

@@ -65,6 +65,18 @@ def test_a_broker_loads_no_optional_part_before_its_first_record() -> None:
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_a_broker_compiles_no_method_of_a_dataclass_that_is_not_called() -> None:
+    program = (
+        "import sys, dataclasses; from barnabas.testing import EmbeddedBroker\n"
+        "around = ('testing', 'devcluster')\n"
+        "with EmbeddedBroker():\n"
+        "    loaded = [each for name, each in sys.modules.items() if name.startswith('barnabas.') and name.split('.')[1] not in around]\n"
+        "    print([each.__name__ for each in loaded if getattr(each, 'dataclass', None) is dataclasses.dataclass])\n"
+    )
+    # Those of barnabas.model.dataclass are compiled late.
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 def loaded_by(*words: str) -> set[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BARNABAS_")}
     done = subprocess.run([sys.executable, "-c", _SHOW_MODULES, *words], capture_output=True, text=True, check=False, env=environment)

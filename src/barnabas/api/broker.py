@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from barnabas.api.described_topics import DescribedTopics
 from barnabas.api.produce.verification import QuestionsToCoordinators
 from barnabas.api.sliced_answers import SlicedAnswers
 from barnabas.api.topic_names import TopicNames
+from barnabas.model.dataclass import dataclass
 from barnabas.security.quotas.client_quotas import ClientQuotas
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ A module without ``NEEDS`` cannot be put into a table of handlers, so no API is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from barnabas.model.dataclass import dataclass
 from barnabas.security.acls.acl import Operation, ResourceType
 
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.promise import Answer, Promise
 
 if TYPE_CHECKING:

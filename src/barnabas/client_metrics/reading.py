@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from barnabas.client_metrics.core.otlp_fields import MalformedOtlp, OtlpTooLarge
 from barnabas.client_metrics.core.otlp_labels import with_labels
 from barnabas.client_metrics.core.otlp_reader import Opened, read_otlp
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.records.compression import DecompressionFailed, DecompressionTooLarge, decompress
 

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from barnabas.config.broker_keys import BROKER_KEYS
 from barnabas.config.parse import is_of_kafka_3, names_a_setting
+from barnabas.model.dataclass import dataclass
 
 PREFIX: Final = "KAFKA_"
 

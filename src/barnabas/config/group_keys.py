@@ -7,13 +7,13 @@ settings; the caller, which has the broker's settings, checks those.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, STRING, Matching, at_least, one_of
 from barnabas.config.durations import duration_ms
 from barnabas.config.keys import ConfigKey
+from barnabas.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

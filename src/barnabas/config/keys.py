@@ -16,13 +16,13 @@ refused    any value but the default stops the node, because ignoring it would w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from barnabas.config.kafka_words import not_allowed, shortened, wrong_type
 from barnabas.config.validators import Between, ListOf, Validator
 from barnabas.config.values import ConfigType, Password, Value, read, write
+from barnabas.model.dataclass import dataclass
 
 __all__ = [
     "ConfigError",

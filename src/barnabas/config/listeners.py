@@ -12,7 +12,6 @@ An empty host means every interface. Names are upper case here, however the user
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +19,7 @@ from barnabas.config.addresses import PORT_MAX
 from barnabas.config.keys import ConfigError
 from barnabas.config.settings import BrokerSettings
 from barnabas.config.values import read_integer, split_list, trim
+from barnabas.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     import re

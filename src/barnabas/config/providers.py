@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import Final, Protocol
@@ -38,6 +37,7 @@ from typing import Final, Protocol
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
 from barnabas.config.settings import BrokerSettings
+from barnabas.model.dataclass import dataclass
 
 PROVIDERS: Final = "config.providers"
 _REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}]*?):)?([^}]*?)\}")

@@ -7,10 +7,9 @@ segments, which is built in here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.config.keys import ConfigError
 from barnabas.config.settings import BrokerSettings
+from barnabas.model.dataclass import dataclass
 
 _NAMES = {
     "partitions": ("remote.log.metadata.topic.num.partitions", 50, 1),

@@ -8,9 +8,9 @@ mistake and never the user's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from barnabas.config.keys import Value
+from barnabas.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, repr=False)

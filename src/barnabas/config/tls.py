@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
 
 from barnabas.config.keys import ConfigError, Value
 from barnabas.config.settings import BrokerSettings
+from barnabas.model.dataclass import dataclass
 
 PROTOCOL_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 STORE_TYPES: Final = ("JKS", "PKCS12", "PEM")

@@ -11,7 +11,6 @@ Topic settings live in the metadata log and can change at any time: their scope 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -44,6 +43,7 @@ from barnabas.config.schema_validation import (
     level_key,
     strategy_key,
 )
+from barnabas.model.dataclass import dataclass
 
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS

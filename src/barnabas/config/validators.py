@@ -8,10 +8,10 @@ error can name the bounds. The words of a :class:`Between` follow a noun ("a 32-
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from barnabas.config.values import Value
+from barnabas.model.dataclass import dataclass
 
 
 class Validator(Protocol):

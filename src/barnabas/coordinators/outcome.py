@@ -8,10 +8,10 @@ answer is never lost, and a new leader reads the state that was answered.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from barnabas.coordinators.record import CoordinatorRecord
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 

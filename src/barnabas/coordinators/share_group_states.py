@@ -10,7 +10,6 @@ operation is in the log: the next coordinator of the group, or the next request,
 from __future__ import annotations
 
 from collections.abc import Collection, Set as AbstractSet
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.coordinators.coordinator import Coordinator
@@ -18,6 +17,7 @@ from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.refusal import Refusal
 from barnabas.coordinators.group.share.effects import InitializeStates
 from barnabas.coordinators.share.persister import SharePartitionKey, SharePersister, ShareSummary
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.model.promise import Promise, all_of

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -39,6 +39,7 @@ from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.dataclass import dataclass
 from barnabas.node_context import NodeContext
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from barnabas.model.dataclass import dataclass
 from barnabas.storage.compaction.cleaning_job import CleaningStats
 from barnabas.telemetry import catalogue
 from barnabas.telemetry.metrics import Metrics, Reading

@@ -4,8 +4,9 @@ their logs."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from barnabas.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import IO, Protocol
 
 from barnabas.env.disk import Disk
 from barnabas.env.real_disk import RealDisk
+from barnabas.model.dataclass import dataclass
 from barnabas.storage.compaction.cleaning_job import CleanedSegment, CleaningJob, CleaningResult, CleaningStopped, Uncleanable
 
 # Where processors are scarce, the processes that serve clients come first, and compaction still

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from barnabas.metadata.draft import Draft
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import Uuid
 from barnabas.security.acls.acl import Acl, Operation, PatternType, Permission, ResourceType, canonical_host
 from barnabas.wire.metadata_records import AccessControlEntryRecord, MetadataRecord, RemoveAccessControlEntryRecord

@@ -25,7 +25,6 @@ import asyncio
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
@@ -36,6 +35,7 @@ from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.loader import Loader
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage, Provenance
+from barnabas.model.dataclass import dataclass
 from barnabas.model.promise import Promise
 from barnabas.wire.metadata_records import MetadataRecord
 

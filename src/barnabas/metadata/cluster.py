@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from barnabas.metadata.draft import Draft
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import ZERO_UUID, Uuid
 from barnabas.wire.metadata_records import (
     BrokerRegistrationChangeRecord,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import NamedTuple
 
 from barnabas.metadata.draft import Draft
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord
 
 

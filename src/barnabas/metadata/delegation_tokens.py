@@ -5,9 +5,10 @@ key.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from barnabas.metadata.draft import Draft
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.metadata_records import DelegationTokenRecord, MetadataRecord, RemoveDelegationTokenRecord
 
 

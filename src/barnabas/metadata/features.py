@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from barnabas.metadata.draft import Draft
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.metadata_records import FeatureLevelRecord, MetadataRecord
 
 METADATA_VERSION = "metadata.version"

@@ -7,7 +7,7 @@ An image can be written as records and read back as an equal image, which is a s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from barnabas.metadata.acls import AclsImage
 from barnabas.metadata.cluster import ClusterImage
@@ -18,6 +18,7 @@ from barnabas.metadata.producer_ids import ProducerIdsImage
 from barnabas.metadata.quotas import QuotasImage
 from barnabas.metadata.scram import ScramImage
 from barnabas.metadata.topics import PartitionImage, TopicsImage
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.metadata_records import MetadataRecord
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.metadata_records import MetadataRecord, ProducerIdsRecord
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.metadata.quotas import QuotaEntity
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.security.quotas.quota_table import CLIENT_ID, IP, USER
 from barnabas.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest

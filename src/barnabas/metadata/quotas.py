@@ -5,10 +5,11 @@ its type.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from barnabas.metadata.draft import Draft
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.metadata_records import ClientQuotaRecord, MetadataRecord
 from barnabas.wire.metadata_records.client_quota import EntityData
 

@@ -7,9 +7,10 @@ batch. The *partition epoch* rises with every change and guards concurrent chang
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from barnabas.metadata.draft import Draft
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import NO_NODE, ZERO_UUID, TopicPartition, Uuid
 from barnabas.wire.metadata_records import (
     ClearElrRecord,

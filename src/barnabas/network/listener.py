@@ -23,10 +23,11 @@ import asyncio
 import socket
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from barnabas.env.descriptors import NONE_LEFT, Descriptors, descriptors
+from barnabas.model.dataclass import dataclass
 from barnabas.network.client_address import client_address
 from barnabas.network.connection import Connection, ServeFrame
 from barnabas.network.sender import Duplicates

@@ -8,12 +8,12 @@ other node learns the voters from the log.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from barnabas.controller.core.bootstrap import bootstrap_records
 from barnabas.env.disk import Disk, write_atomically
 from barnabas.env.entropy import Entropy, random_uuid
 from barnabas.metadata.snapshot import BOOTSTRAP_CHECKPOINT, SnapshotDamaged, SnapshotId, decode_snapshot, encode_snapshot
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import METADATA_PARTITION, NodeId, Uuid
 from barnabas.quorum.core.control_history import kraft_version_value, voters_value
 from barnabas.quorum.core.voters import DYNAMIC_KRAFT_VERSION, VoterSet

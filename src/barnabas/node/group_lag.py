@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from barnabas.api.broker import Broker
 from barnabas.env.awaiting import awaited
 from barnabas.env.slices import in_slices
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, TopicPartition
 from barnabas.node_context import NodeContext

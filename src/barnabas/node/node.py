@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from barnabas import __version__
@@ -41,6 +41,7 @@ from barnabas.logcare.directories.node_directories import NodeDirectories, log_d
 from barnabas.metadata.applier import MetadataApplier
 from barnabas.model.cannot_start import CannotStart
 from barnabas.model.compiled import is_compiled
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import NodeId, Uuid
 from barnabas.network.connection import ServeFrame
 from barnabas.network.listener import AtLimit, Listener, PortTaken

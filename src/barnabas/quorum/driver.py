@@ -20,12 +20,12 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from typing import Any
 
 from barnabas.env.clock import Clock
 from barnabas.env.disk import out_of_room
 from barnabas.metadata.snapshot import SnapshotId
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID
 from barnabas.model.promise import Promise

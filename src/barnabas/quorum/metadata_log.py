@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from barnabas.env.disk import Disk, DiskFile, out_of_room, write_atomically
 from barnabas.metadata.applier import MetadataBatch
@@ -24,6 +23,7 @@ from barnabas.metadata.snapshot import (
     snapshot_time,
 )
 from barnabas.model.buffers import Buffer
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import METADATA_PARTITION, METADATA_TOPIC_ID, NodeId
 from barnabas.quorum.core.control_history import ControlChange, control_changes
 from barnabas.quorum.core.log_outline import EMPTY, EpochStart, LogOutline, OffsetAndEpoch

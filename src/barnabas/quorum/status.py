@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import Uuid
 
 

@@ -8,11 +8,11 @@ Here are only the values, computed once when the settings of the topic change; t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from barnabas.config.schema_validation import level_of, strategy_of
+from barnabas.model.dataclass import dataclass
 
 
 class Level(Enum):

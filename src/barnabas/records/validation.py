@@ -11,12 +11,13 @@ Only topic settings that need every record (another codec, a bound on age) open 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from crc32c import crc32c
 
 from barnabas.model.buffers import Buffer
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import (

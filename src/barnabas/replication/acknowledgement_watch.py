@@ -9,9 +9,9 @@ of its partitions per second.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from barnabas.env.clock import Clock
+from barnabas.model.dataclass import dataclass
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.telemetry.logs import EventLog

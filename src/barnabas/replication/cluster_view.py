@@ -4,10 +4,11 @@ the in-sync replicas. One view serves all replicas of a node."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from barnabas.metadata.cluster import BrokerImage
+from barnabas.model.dataclass import dataclass
 from barnabas.telemetry.catalogue import ISR_CHANGES_FAILED, ISR_EXPANSIONS, ISR_SHRINKS
 from barnabas.telemetry.metrics import Counter, Metrics
 

@@ -19,10 +19,10 @@ at the offset, of the request.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from barnabas.env.disk import out_of_room
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.ids import Uuid
 from barnabas.records.batches import CorruptBatch

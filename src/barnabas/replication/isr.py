@@ -14,9 +14,9 @@ offsets is below those of the true set as well.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from barnabas.metadata.topics import RECOVERED, PartitionImage
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 
 # The controller knows this partition epoch and has not made the change, nor will another

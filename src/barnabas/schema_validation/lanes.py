@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.promise import Promise
 from barnabas.records.validation import Refused
 

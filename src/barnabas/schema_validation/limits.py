@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from barnabas.config.keys import Value
 from barnabas.config.schema_validation import ACCEPT, CACHE_MS, MISSING_MS, TIMEOUT_MS, WAITING_BYTES_MAX, WHEN_UNREACHABLE
+from barnabas.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Final, Protocol, TypeVar
 
 from barnabas.env.clock import Clock
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
 from barnabas.records.batch_header import HEADER_BYTES, BatchHeader

@@ -13,9 +13,9 @@ data or for ``remote.fetch.max.wait.ms``, and the partition serves no other fetc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise
 from barnabas.records.batches import CorruptBatch

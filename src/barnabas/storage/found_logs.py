@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import TopicPartition
 from barnabas.storage.log_directory import FoundLog, LogDirectory
 

@@ -19,10 +19,10 @@ import errno
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Lock
 
 from barnabas.env.disk import DirectoryLock, Disk, write_atomically
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import METADATA_TOPIC, TopicPartition, Uuid
 from barnabas.records.batches import CorruptBatch
 from barnabas.storage import checkpoints

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from barnabas.model.dataclass import dataclass
 from barnabas.records.batch_header import TimestampType
 from barnabas.records.compression import Codec
 from barnabas.records.schema_rules import schema_rules

@@ -7,10 +7,9 @@ on a mismatch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.config.properties import read_properties, write_properties
 from barnabas.env.disk import Disk, write_atomically
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import NodeId, Uuid, parse_uuid, uuid_text
 
 META_PROPERTIES = "meta.properties"

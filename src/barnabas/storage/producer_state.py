@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from barnabas.model.buffers import Buffer
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.records.batch_header import NO_SEQUENCE, BatchHeader
 from barnabas.records.control_batch import ControlType, read_end_transaction

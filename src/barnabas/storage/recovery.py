@@ -34,11 +34,12 @@ them: a repeated recovery must see the same reason again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import zip_longest
 
 from barnabas.env.disk import Disk
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import TopicPartition
 from barnabas.records.batch_header import BatchHeader
 from barnabas.records.batches import CorruptBatch

@@ -5,9 +5,9 @@ more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from barnabas.env.disk import Disk
+from barnabas.model.dataclass import dataclass
 from barnabas.storage.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX, offset_name
 from barnabas.storage.segment import Segment
 

@@ -10,10 +10,10 @@ The whole is ready when every process is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from barnabas.model.dataclass import dataclass
 from barnabas.supervisor.supervision import State
 
 

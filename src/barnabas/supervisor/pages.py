@@ -7,13 +7,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from gzip import compress
 from http import HTTPStatus
 from typing import Any, Final
 
 from barnabas import __version__
 from barnabas.config.settings import BrokerSettings
+from barnabas.model.dataclass import dataclass
 from barnabas.node.pages import open_page
 from barnabas.supervisor.merged_metrics import merged
 from barnabas.supervisor.merged_probes import Probe, health, readiness

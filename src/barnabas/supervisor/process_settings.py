@@ -31,13 +31,13 @@ start on such a directory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from barnabas.config.addresses import PORT_MAX, host_and_port, voter
 from barnabas.config.keys import ConfigError
 from barnabas.config.listeners import Listener, advertised_listeners, controller_listeners, listeners
 from barnabas.config.settings import BrokerSettings
+from barnabas.model.dataclass import dataclass
 
 PROMETHEUS: Final = "barnabas.prometheus.listener"
 HEALTH: Final = "barnabas.health.listener"

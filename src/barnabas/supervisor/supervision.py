@@ -26,10 +26,10 @@ process that does not end within :data:`STOP_MS_MAX` is killed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from barnabas.model.dataclass import dataclass
 from barnabas.supervisor.node_events import NodeEnded, NodeReady
 from barnabas.supervisor.restarts import backoff_ms, crashes_in_a_row
 

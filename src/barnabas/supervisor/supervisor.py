@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
 from typing import assert_never
@@ -22,6 +21,7 @@ from typing import assert_never
 from barnabas.config.listeners import listeners
 from barnabas.config.settings import BrokerSettings
 from barnabas.model.cannot_start import CannotStart
+from barnabas.model.dataclass import dataclass
 from barnabas.node.service_notification import READY, STOPPING, notify
 from barnabas.supervisor.child_node import ChildNode
 from barnabas.supervisor.kept_ports import KeptPorts

@@ -19,8 +19,10 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
+
+from barnabas.model.dataclass import dataclass
 
 # A scraper sends a few hundred bytes.
 REQUEST_BYTES_MAX = 8 * 1024

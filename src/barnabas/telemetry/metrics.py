@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from barnabas.model.dataclass import dataclass
 
 # Half a millisecond to half a minute, roughly doubling: requests are either fast, parked, or in
 # trouble.

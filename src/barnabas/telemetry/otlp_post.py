@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
+
+from barnabas.model.dataclass import dataclass
 
 POST_SECONDS_MAX = 10.0
 _TRY_AGAIN = frozenset({429, 502, 503, 504})

@@ -8,9 +8,9 @@ directory as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from barnabas.model.dataclass import dataclass
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.producer_snapshot import SnapshotDamaged, decode_snapshot
 from barnabas.storage.producer_state import Producer

@@ -15,9 +15,9 @@ up to the first one within all limits. Besides retention, these segments are del
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
+from barnabas.model.dataclass import dataclass
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.tiered.metadata.catalogue import RemoteCatalogue
 from barnabas.tiered.metadata.chain import is_within, written

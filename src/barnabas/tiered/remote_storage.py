@@ -7,10 +7,9 @@ deletion leaves a segment that the catalogue lists as unfinished.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.env.awaiting import awaited
 from barnabas.env.clock import Clock
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NodeId
 from barnabas.tiered.metadata.events import RemoteLogEvent

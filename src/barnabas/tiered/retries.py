@@ -3,10 +3,9 @@ once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.entropy import Entropy
+from barnabas.model.dataclass import dataclass
 
 _PARTS = 1_000_000
 _DOUBLINGS_MAX = 16

@@ -20,9 +20,9 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, Union, dataclass_transform, get_args, get_origin
 
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.types import Primitive
 from barnabas.wire.versions import ALWAYS, NEVER, Versions, parse_versions
 

@@ -9,9 +9,9 @@ later than it added the field.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import ZERO_UUID, Uuid as UuidBytes
 
 

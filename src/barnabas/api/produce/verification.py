@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.coordinators.outcome import Outcome, ProducerIdentity
 from barnabas.coordinators.transaction.transaction_version import NEWEST
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.ids import NO_NODE, TopicPartition
 from barnabas.model.promise import Promise

@@ -17,10 +17,9 @@ further.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.client_metrics.core.client_labels import ClientLabels
 from barnabas.client_metrics.core.subscription import Requested
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 
 # Before any time that a clock can show.

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 
 from barnabas.client_metrics.core.client_instance import ClientInstance
 from barnabas.client_metrics.core.client_labels import ClientLabels
 from barnabas.client_metrics.core.subscription import Requested, Subscription, requested_of
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import METADATA_TOPIC_ID, ZERO_UUID, Uuid
 

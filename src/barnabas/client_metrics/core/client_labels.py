@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import Uuid, uuid_text
 
 # The names of Kafka, in the settings of a subscription and in the labels of metrics.

@@ -12,12 +12,13 @@ counted, and the series that are there stay.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 
 from barnabas.client_metrics.core.client_labels import CLIENT_ID, CLIENT_INSTANCE_ID, ClientLabels, label_text
 from barnabas.client_metrics.core.otlp_reader import Opened, Point
 from barnabas.client_metrics.core.prometheus_names import family_name, label_name
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import Uuid, uuid_text
 
 # All series of a page: about three megabytes to scrape.

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from barnabas.client_metrics.core.otlp_fields import BYTES, EIGHT_BYTES, VARINT, Budget, fields
+from barnabas.model.dataclass import dataclass
 
 # Of the name of a metric and all its labels together. Names of topics have at most 249 characters.
 POINT_CHARACTERS_MAX = 1024

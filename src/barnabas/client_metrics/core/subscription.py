@@ -8,7 +8,6 @@ default interval.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from crc32c import crc32c
 
@@ -16,6 +15,7 @@ from barnabas.client_metrics.core.client_labels import ClientLabels
 from barnabas.client_metrics.core.hash_order import hash_order, uuid_hash
 from barnabas.config.client_metrics_keys import INTERVAL_MS, INTERVAL_MS_DEFAULT, MATCH, split_match
 from barnabas.config.parse import parse_client_metrics_config
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import Uuid
 from barnabas.model.pattern import Matcher, matcher
 

@@ -7,7 +7,7 @@ session belongs to one epoch of a broker, so the heartbeat of a zombie prolongs 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from barnabas.model.dataclass import dataclass
 
 NOT_STOPPING = -1
 

@@ -5,12 +5,12 @@ tokens. An unclean election is also due as soon as a setting allows it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.core.delegation_tokens import expired_tokens
 from barnabas.controller.core.elections import balance_leaders, elect_unclean
 from barnabas.controller.core.partitions import UNCLEAN_ELECTION_ENABLE, Partitions
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord
 
 # A chore returns its records, and whether there may be more to do. It gets the partitions as they

@@ -12,13 +12,13 @@ in the response to its creation, and in no record.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.core.outcome import Outcome
 from barnabas.env.entropy import Entropy, random_uuid
 from barnabas.metadata.features import METADATA_VERSION
 from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid, uuid_text
 from barnabas.security.delegation_tokens import TokenSecrets, may_renew

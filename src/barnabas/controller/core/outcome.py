@@ -4,9 +4,9 @@ committed."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.metadata_records import MetadataRecord
 
 

@@ -19,11 +19,12 @@ alone is known to have everything.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 from typing import NamedTuple
 
 from barnabas.metadata.topics import NO_LEADER_CHANGE, RECOVERING, RECOVERY_UNCHANGED, PartitionImage
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import NO_NODE, ZERO_UUID, Uuid
 from barnabas.wire.metadata_records import PartitionChangeRecord
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from barnabas.coordinators.group.share.settings import ShareGroupSettings
 from barnabas.coordinators.group.streams.settings import StreamsGroupSettings
+from barnabas.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

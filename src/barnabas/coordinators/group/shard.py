@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from barnabas.coordinators.group.group import Group
 from barnabas.coordinators.group.settings import GroupSettings, SettingsOfGroup
 from barnabas.coordinators.timers import Timers
 from barnabas.env.entropy import Entropy
 from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -5,12 +5,13 @@ into a request to the broker that has the shard.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from barnabas.coordinators.outcome import Outcome
 from barnabas.coordinators.share.persister import NO_START_OFFSET, SharePartitionKey, ShareState, ShareSummary, StateBatch
 from barnabas.coordinators.share.refusal import Refusal
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ stays fenced for as long as this state lives.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from barnabas.coordinators.share.persister import NO_START_OFFSET, StateBatch
 from barnabas.coordinators.share.state_batches import combine
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.coordinator_records import share_snapshot, share_update
 from barnabas.wire.coordinator_records.share_snapshot import ShareSnapshotValue
 from barnabas.wire.coordinator_records.share_update import ShareUpdateValue

@@ -15,9 +15,9 @@ write of a share partition that was never initialized.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid, uuid_text
 from barnabas.model.promise import Promise

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import TopicPartition
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.coordinators.transaction.state import TransactionState
 from barnabas.coordinators.transaction.transaction import Transaction
+from barnabas.model.dataclass import dataclass
 from barnabas.model.pattern import Matcher
 
 

@@ -30,12 +30,13 @@ Permission for each step, and the answers to other requests, are not decided her
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from barnabas.coordinators.outcome import ProducerIdentity
 from barnabas.coordinators.transaction.state import AT_REST, PREPARED, TransactionState
 from barnabas.coordinators.transaction.transaction_version import OLDEST, raises_epoch
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import TopicPartition
 
 NO_PRODUCER_ID: Final = -1

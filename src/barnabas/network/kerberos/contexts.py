@@ -7,11 +7,10 @@ it ends, so the KDC is asked once per ticket and not once per connection.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import gssapi
 from gssapi.raw.misc import GSSError
 
+from barnabas.model.dataclass import dataclass
 from barnabas.security.sasl.gssapi import GssapiClient, GssFailure
 
 _KERBEROS = gssapi.MechType.kerberos

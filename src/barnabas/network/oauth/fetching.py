@@ -8,13 +8,15 @@ time have limits. Proxies of the environment are not used.
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import field
 from http.client import HTTPException
 from pathlib import Path
 from time import monotonic
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Request, build_opener
+
+from barnabas.model.dataclass import dataclass
 
 # Key sets and tokens have some kilobytes.
 DOCUMENT_BYTES_MAX = 1024 * 1024

@@ -6,7 +6,7 @@ store that is called JKS usually is PKCS12, and Java reads both under either nam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization
@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509 import Certificate, load_pem_x509_certificates
 
 from barnabas.config.tls import Store, TlsSettings
+from barnabas.model.dataclass import dataclass
 
 # Far more than any store of a node; a device or a log given by mistake ends here.
 STORE_BYTES_MAX = 16 * 1024 * 1024

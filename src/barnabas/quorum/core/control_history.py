@@ -9,9 +9,9 @@ kept, as far back as the log reaches.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from barnabas.model.buffers import Buffer
+from barnabas.model.dataclass import dataclass
 from barnabas.quorum.core.voters import DYNAMIC_KRAFT_VERSION, VoterSet, read_voters_record, voters_record
 from barnabas.records.batch_header import BatchHeader
 from barnabas.records.control_batch import ControlType, read_control_type

@@ -7,10 +7,10 @@ another thread), :class:`Truncate` and :class:`InstallSnapshot`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from barnabas.model.buffers import Buffer
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import LeaderEpoch, NodeId
 from barnabas.quorum.core.log_outline import OffsetAndEpoch
 from barnabas.quorum.core.quorum_state import QuorumState

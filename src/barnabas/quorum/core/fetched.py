@@ -7,9 +7,8 @@ brings it again. A batch that fails a check is dropped with everything behind it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.model.buffers import Buffer
+from barnabas.model.dataclass import dataclass
 from barnabas.quorum.core.control_history import ControlChange, control_changes
 from barnabas.quorum.core.log_outline import EpochStart, OffsetAndEpoch
 from barnabas.records.batches import check_crc, walk

@@ -5,8 +5,9 @@ A response is ignored when its request was forgotten, because the role that sent
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from barnabas.model.dataclass import dataclass
 
 
 class Address(NamedTuple):

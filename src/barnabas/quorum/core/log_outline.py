@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from barnabas.model.dataclass import dataclass
 
 
 class OffsetAndEpoch(NamedTuple):

@@ -8,8 +8,8 @@ with the part of its log that is flushed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import ZERO_UUID
 from barnabas.quorum.core.settings import CAUGHT_UP_MS_MAX, OBSERVER_SESSION_MS, OBSERVERS_MAX
 from barnabas.quorum.core.voters import ReplicaKey, VoterSet

@@ -8,10 +8,10 @@ follower's work are modules of functions over this state.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from barnabas.env.entropy import Entropy
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, LeaderEpoch, NodeId
 from barnabas.quorum.core.control_history import ControlHistory

@@ -9,8 +9,9 @@ driver writes it durably before anything that depends on it happens.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import NO_NODE, ZERO_UUID, LeaderEpoch, NodeId, Uuid, parse_uuid, uuid_text
 
 QUORUM_STATE = "quorum-state"

@@ -17,9 +17,10 @@ disturb a working quorum when it comes back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import NO_NODE, NodeId
 from barnabas.quorum.core.log_outline import OffsetAndEpoch
 from barnabas.quorum.core.progress import Progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from barnabas.model.dataclass import dataclass
 
 # How long a fetch at the end of the log waits at the leader for new records.
 FETCH_WAIT_MS_MAX = 500

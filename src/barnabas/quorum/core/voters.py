@@ -9,9 +9,9 @@ match any directory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import ZERO_UUID, NodeId, Uuid
 from barnabas.wire.embedded.control_records import (
     Endpoint as RecordEndpoint,

@@ -9,10 +9,11 @@ second time when the answers are there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from crc32c import crc32c
 
+from barnabas.model.dataclass import dataclass
 from barnabas.records.batch_header import CHECKSUMMED_POSITION, HEADER_BYTES, MAGIC, BatchHeader, read_header
 from barnabas.records.compression import DecompressionFailed, decompress
 from barnabas.records.record import MalformedRecord, read_records

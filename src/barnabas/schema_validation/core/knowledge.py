@@ -15,11 +15,11 @@ unreachable         not kept here: it says nothing about the stamp
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
+from barnabas.model.dataclass import dataclass
 from barnabas.records.schema_rules import Level, PartRules, SubjectStrategy
 from barnabas.schema_validation.core.stamps import Stamp
 

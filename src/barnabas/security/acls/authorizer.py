@@ -13,8 +13,8 @@ The order of a decision:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from barnabas.model.dataclass import dataclass
 from barnabas.security.acls.acl import (
     ANY_HOST,
     ANY_USER,

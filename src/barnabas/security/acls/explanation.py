@@ -8,9 +8,9 @@ cluster does not tell them, the explanation says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import Uuid
 from barnabas.security.acls.acl import ANY_HOST, Acl, Operation, Resource
 from barnabas.security.acls.authorizer import Authorizer

@@ -8,7 +8,8 @@ span, so a client that was idle may send a burst of ``samples - 1`` windows at o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from barnabas.model.dataclass import dataclass
 
 # The largest number that a response can carry: 24 days. A large request to a tiny quota would have
 # to wait longer.

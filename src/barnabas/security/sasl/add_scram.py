@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from barnabas.model.dataclass import dataclass
 from barnabas.security.sasl.scram_credentials import ITERATIONS_MAX, ITERATIONS_MIN, ScramMechanism, keys_of
 from barnabas.wire.metadata_records import UserScramCredentialRecord
 

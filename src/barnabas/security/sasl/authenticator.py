@@ -14,10 +14,10 @@ handshake of version 0 the tokens come as bare frames without a header, and a fa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, TypeAlias
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.security.client_software import software_is_valid
 from barnabas.security.principal import Principal

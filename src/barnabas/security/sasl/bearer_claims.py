@@ -9,9 +9,9 @@ names claims and never repeats their values, which are the client's to choose.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import isfinite
 
+from barnabas.model.dataclass import dataclass
 from barnabas.security.sasl.oauthbearer import BearerToken, TokenRefused
 
 # A claim after the year 9999 is a mistake; times beyond 64 bits would not fit into a session.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from barnabas.model.dataclass import dataclass
 from barnabas.security.principal import Principal
 
 

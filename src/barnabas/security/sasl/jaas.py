@@ -10,7 +10,9 @@ flag, options and a semicolon. Values may be quoted, with backslash escapes insi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from barnabas.model.dataclass import dataclass
 
 _FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
 _TOKEN = re.compile(

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from barnabas.model.dataclass import dataclass
 
 _RULE = re.compile(
     r"(?P<default>DEFAULT)"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from barnabas.model.dataclass import dataclass
 from barnabas.security.principal import Principal
 from barnabas.security.sasl.exchange import Authenticated, Challenge, Failed, ServerRefused, Step
 

@@ -6,10 +6,10 @@ import base64
 import binascii
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from hmac import compare_digest
 from typing import NamedTuple
 
+from barnabas.model.dataclass import dataclass
 from barnabas.security.principal import Principal
 from barnabas.security.sasl.exchange import Authenticated, Challenge, Failed, ServerRefused, Step
 from barnabas.security.sasl.scram_credentials import ITERATIONS_MIN, ScramKeys, ScramMechanism, keys_of

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from barnabas.model.dataclass import dataclass
 
 ITERATIONS_MIN = 4096
 ITERATIONS_MAX = 16384

@@ -6,7 +6,9 @@ logins fail at once until the backoff is over. Times are those of the wall clock
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from barnabas.model.dataclass import dataclass
 
 # A token that does not say when it ends is asked for again after this time.
 LIFE_MS_UNKNOWN = 60_000

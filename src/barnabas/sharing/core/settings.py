@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from barnabas.model.dataclass import dataclass
 
 # The growth of the retry backoff ends here, so that a record never stays hidden for longer than its
 # producer may expect: three times the longest lock that Kafka's defaults allow.

@@ -11,8 +11,9 @@ another, and only a reader of all its batches knows whether its marker can be re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from barnabas.model.dataclass import dataclass
 from barnabas.storage.transaction_index import AbortedTransaction
 
 

@@ -18,9 +18,9 @@ As in Kafka, the next compaction drops expired tombstones, but they do not make 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+from barnabas.model.dataclass import dataclass
 from barnabas.storage import offset_index, time_index
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.segment import RELATIVE_OFFSET_MAX, Segment

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from barnabas.model.dataclass import dataclass
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.tiered.metadata.catalogue import RemoteCatalogue
 from barnabas.tiered.metadata.segment_metadata import RemoteSegmentMetadata

@@ -8,9 +8,10 @@ neighbours touch and never overlap, even if there are gaps inside.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import TopicPartition, Uuid, uuid_text
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.tiered.metadata.segment_state import PartitionDeleteState, SegmentState

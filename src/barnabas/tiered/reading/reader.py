@@ -12,12 +12,13 @@ import struct
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Final
 
 from crc32c import crc32c
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import Uuid
 from barnabas.records.batch_header import CHECKSUMMED_POSITION, HEADER_BYTES, LENGTH_OVERHEAD_BYTES, MAGIC, read_header
 from barnabas.records.record import Record, open_batch

@@ -12,9 +12,9 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from barnabas.model.dataclass import dataclass
 from barnabas.storage.transaction_index import AbortedTransaction
 from barnabas.tiered.metadata.segment_metadata import RemoteSegmentMetadata
 

@@ -9,9 +9,9 @@ assignment.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import Uuid
 
 # A plain tuple: groups hold thousands of them in sets, and a named tuple costs twice as much to

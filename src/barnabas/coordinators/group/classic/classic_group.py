@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from barnabas.coordinators.group.classic.classic_member import ClassicMember, Protocols
 from barnabas.coordinators.group.classic.state import ClassicState, may_follow
 from barnabas.coordinators.group.classic.subscriptions import subscribed_topics
 from barnabas.coordinators.group.group_kind import GroupKind
 from barnabas.coordinators.record import CoordinatorRecord
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.wire.coordinator_records.group_metadata import GroupMetadataKey

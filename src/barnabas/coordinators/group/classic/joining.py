@@ -8,7 +8,6 @@ not change the agreed one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from barnabas.coordinators.group.classic.classic_group import ClassicGroup, refused_join
@@ -19,6 +18,7 @@ from barnabas.coordinators.group.classic.state import ClassicState
 from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.outcome import Outcome
 from barnabas.env.entropy import UUID_BYTES
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 

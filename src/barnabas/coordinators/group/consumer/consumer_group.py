@@ -17,7 +17,7 @@ Nothing here decides: records of the log call the methods that change it.
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.consumer import records
@@ -26,6 +26,7 @@ from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownershi
 from barnabas.coordinators.group.group_kind import GroupKind
 from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.metadata.topics import TopicsImage
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.topic_partitions import by_topic
 from barnabas.metadata.topics import TopicsImage
+from barnabas.model.dataclass import dataclass
 from barnabas.wire.compiler import decode, encode
 from barnabas.wire.embedded.consumer_protocol import (
     ConsumerProtocolAssignment,

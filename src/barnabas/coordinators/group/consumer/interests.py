@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.coordinators.group.consumer.member import ConsumerMember, Subscription
+from barnabas.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from barnabas.coordinators.group.consumer.consumer_group import ResolvedPattern

@@ -7,11 +7,12 @@ Subscription and ownership are two records in the log, so they are compared and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import IntEnum
 from typing import TypeAlias
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.model.dataclass import dataclass
 
 # For each partition, the member epoch in which the member received it. Commits with that or a later
 # epoch are valid for the partition (KIP-1251).

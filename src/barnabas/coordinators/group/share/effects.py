@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ the records that it holds are locked one by one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.model.dataclass import dataclass
 
 JOIN_EPOCH = 0
 LEAVE_EPOCH = -1

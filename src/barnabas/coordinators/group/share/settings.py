@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.coordinators.group.bounded_setting import BoundedSetting
+from barnabas.model.dataclass import dataclass
 
 _SESSION_TIMEOUT_MS = BoundedSetting("share.session.timeout.ms", 45_000, 45_000, 60_000)
 _HEARTBEAT_INTERVAL_MS = BoundedSetting("share.heartbeat.interval.ms", 5_000, 5_000, 15_000)

@@ -9,7 +9,7 @@ Nothing here decides: records of the log call the methods that change it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.group_kind import GroupKind
@@ -18,6 +18,7 @@ from barnabas.coordinators.group.share.member import ShareAssignment, ShareMembe
 from barnabas.coordinators.group.share.topic_states import TopicStates
 from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.metadata.topics import TopicsImage
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 
 PROTOCOL_TYPE = "share"

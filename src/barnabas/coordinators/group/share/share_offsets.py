@@ -14,7 +14,6 @@ going to happen, the second what has happened.
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.refusal import Refusal
@@ -26,6 +25,7 @@ from barnabas.coordinators.group.share.share_group import ShareGroup
 from barnabas.coordinators.group.share.topic_states import TopicPartitions
 from barnabas.coordinators.outcome import Outcome
 from barnabas.metadata.topics import TopicImage
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.wire.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest

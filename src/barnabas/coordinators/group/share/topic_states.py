@@ -11,10 +11,11 @@ moves its offsets. Deletion is by topic, the rest by partition. Values are immut
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import Uuid
 
 

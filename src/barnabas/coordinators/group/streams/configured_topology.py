@@ -7,13 +7,14 @@ It is computed from the log's topology and the metadata, and is not in the log i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from barnabas.coordinators.group.refusal import Refusal
 from barnabas.coordinators.group.streams.partition_counts import Counts, decide_counts, task_count
 from barnabas.coordinators.group.streams.statuses import Condition, StatusCode
 from barnabas.coordinators.group.streams.topology import InternalTopic, Subtopology, Topology
 from barnabas.metadata.topics import TopicsImage
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 
 # A target with more tasks does not fit into a record of one megabyte if one member gets them all,

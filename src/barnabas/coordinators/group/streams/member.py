@@ -9,11 +9,11 @@ Metadata and ownership are two records in the log, so they are compared and writ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 from barnabas.coordinators.group.streams.tasks import NO_TASKS, OwnedTasks
+from barnabas.model.dataclass import dataclass
 
 JOIN_EPOCH = 0
 LEAVE_EPOCH = -1

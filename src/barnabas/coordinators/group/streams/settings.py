@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from barnabas.coordinators.group.bounded_setting import BoundedSetting
+from barnabas.model.dataclass import dataclass
 
 _INT_MAX = 2**31 - 1
 _SESSION_TIMEOUT_MS = BoundedSetting("streams.session.timeout.ms", 45_000, 45_000, 60_000)

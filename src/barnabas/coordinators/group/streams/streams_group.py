@@ -19,7 +19,7 @@ the log" are lost with the leader, and the next heartbeats restore them.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from barnabas.coordinators.group.group_kind import GroupKind
 from barnabas.coordinators.group.streams import records
@@ -29,6 +29,7 @@ from barnabas.coordinators.group.streams.tasks import TaskId, Tasks
 from barnabas.coordinators.group.streams.topology import Topology
 from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.metadata.topics import TopicsImage
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 
 PROTOCOL_TYPE = "streams"

@@ -17,7 +17,7 @@ group epoch rises.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from barnabas.coordinators.group.classic.classic_group import ClassicGroup
@@ -46,6 +46,7 @@ from barnabas.coordinators.group.streams.tasks import NO_TARGET, Tasks
 from barnabas.coordinators.group.streams.topology import InternalTopic
 from barnabas.coordinators.group.streams.topology_forms import topology_of
 from barnabas.coordinators.outcome import Outcome
+from barnabas.model.dataclass import dataclass
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.streams_group_describe import DescribedGroup
 from barnabas.wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse

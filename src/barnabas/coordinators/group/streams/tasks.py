@@ -8,9 +8,11 @@ and the protocol have fields for it, but Kafka 4.3 assigns none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
+
+from barnabas.model.dataclass import dataclass
 
 # The subtopology and the partition. A plain tuple: groups hold thousands of them in sets.
 TaskId: TypeAlias = tuple[str, int]

@@ -10,8 +10,10 @@ equal partition counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+
+from barnabas.model.dataclass import dataclass
 
 # Bounds on the work for one topology. Applications have tens of subtopologies; the record of a
 # topology must fit into a batch of one megabyte anyway.
