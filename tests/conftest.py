@@ -19,7 +19,7 @@ _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 
 
 def pytest_collection_finish() -> None:
-    """What has been collected lives until the end of the run, so no collection has to look at it."""
+    """The tests live until the end of the run, so no collection has to look at them."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
