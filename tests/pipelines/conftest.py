@@ -58,8 +58,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        # Tests are short: the second compiler costs more time than it saves.
-        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder}",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
         # Batches of tests are empty or tiny: waiting for more would take most of their time.
         "spark.sql.streaming.pollingDelay": "10ms",
         "spark.sql.streaming.noDataMicroBatches.enabled": "true",

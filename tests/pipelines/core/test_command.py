@@ -23,7 +23,7 @@ barnabas = Cli()
 FILE = """\
 name: {name}
 bootstrap: {bootstrap}
-spark: {{spark.driver.memory: 1g, spark.sql.shuffle.partitions: 2, spark.driver.extraJavaOptions: -XX:TieredStopAtLevel=1}}
+spark: {{spark.driver.memory: 1g, spark.sql.shuffle.partitions: 2}}
 sources:
   numbers: {{topic: {numbers}, schema: n INT}}
 steps:

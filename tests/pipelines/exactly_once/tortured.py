@@ -47,8 +47,6 @@ _PLAIN = """
 _SPARK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
-    # It runs for seconds: the second compiler costs more time than it saves.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.streaming.pollingDelay": "10ms",
     # Keep the plans of all batches, so that the expected output of each can be computed afterwards.
     "spark.sql.streaming.minBatchesToRetain": "1000000",
