@@ -36,6 +36,6 @@ def run_of(length: bytes, numbers_size: int, value_length: bytes, stamp: bytes, 
     record = (
         re.escape(length) + b".(?:" + numbers + rb")\x01" + re.escape(value_length) + re.escape(stamp) + b".{%d}" % rest_size + rb"\x00"
     )
-    # Greedy and not possessive: until Python 3.11.5 a possessive group with alternatives inside ends
+    # Greedy, not possessive: before Python 3.11.5 a possessive group with alternatives inside ends
     # its match within the record that does not fit.
     return re.compile(b"(?:" + record + b")+", re.DOTALL)

@@ -155,3 +155,14 @@ def test_changes_need_partitions_that_exist_and_have_one_holder(crew: list[Subsc
         assert held | changed == assign_uniform(crew, counts)
     else:
         assert changed is None
+
+
+@given(topics=st.lists(st.binary(min_size=16, max_size=16), min_size=2, max_size=8, unique=True))
+def test_equal_subscriptions_may_list_their_topics_in_another_order(topics: list[bytes]) -> None:
+    """Equal sets give their elements in different orders when hashes collide."""
+    ids = [Uuid(topic) for topic in topics]
+    for order in (ids, ids[::-1]):
+        counts = {topic: number for number, topic in enumerate(frozenset(order))}
+        expected = frozenset((topic, number) for topic, count in counts.items() for number in range(count))
+        assert reassign_alike(["a"], {}, frozenset(order), counts) == {"a": expected}
+        assert assign_uniform([Subscriber("a", None, frozenset(order))], counts) == {"a": expected}

@@ -43,7 +43,7 @@ def reassign_alike(
     """
     if not member_ids:
         return {}
-    slots = _all_partitions(topic_ids, tuple(counts.get(topic_id, 0) for topic_id in topic_ids))
+    slots = _all_partitions(frozenset((topic_id, counts.get(topic_id, 0)) for topic_id in topic_ids))
     sizes = {member_id: len(held.get(member_id, ())) for member_id in member_ids}
     taken = set[IdPartition]().union(*(held.get(member_id, ()) for member_id in member_ids))
     if len(taken) != sum(sizes.values()) or not taken <= slots:
@@ -81,7 +81,7 @@ def reassign_alike(
 
 
 def _assign_alike(row: Sequence[Subscriber], counts: PartitionCounts) -> Assignments:
-    free = set(_all_partitions(row[0].topic_ids, tuple(counts.get(topic_id, 0) for topic_id in row[0].topic_ids)))
+    free = set(_all_partitions(frozenset((topic_id, counts.get(topic_id, 0)) for topic_id in row[0].topic_ids)))
     kept: dict[str, list[IdPartition]] = {}
     for each in row:
         kept[each.member_id] = sorted(each.held & free)
@@ -158,6 +158,6 @@ def _level(topic_id: Uuid, takers: Sequence[str], count: int, holders: dict[IdPa
 
 
 @lru_cache(maxsize=_SUBSCRIPTIONS_REMEMBERED_MAX)
-def _all_partitions(topic_ids: frozenset[Uuid], counts: tuple[int, ...]) -> frozenset[IdPartition]:
-    """``counts`` are those of the topics, in the order in which their set gives them."""
-    return frozenset((topic_id, partition) for topic_id, count in zip(topic_ids, counts, strict=True) for partition in range(count))
+def _all_partitions(topics: frozenset[tuple[Uuid, int]]) -> frozenset[IdPartition]:
+    """The partitions of topics that are given by their ids and partition counts."""
+    return frozenset((topic_id, partition) for topic_id, count in topics for partition in range(count))
