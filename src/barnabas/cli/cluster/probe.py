@@ -105,9 +105,9 @@ def _greet(connection: socket.socket, place: tuple[str, int]) -> None:
     try:
         context.wrap_socket(connection, server_hostname=place[0]).close()
     except ssl.SSLError as error:
-        if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING") or isinstance(
-            error, ssl.SSLEOFError
-        ):
+        # Versions of Python differ in the error for a connection that the server closes.
+        closed = isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError)
+        if closed or error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING"):
             raise NotABroker(_without_tls(place)) from error
     except (TimeoutError, ConnectionError) as error:
         raise NotABroker(_without_tls(place)) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from enum import StrEnum
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -12,6 +13,9 @@ from barnabas.cli.produce.draft import Draft
 
 # librdkafka's default of five minutes is for services; a user at a terminal has given up by then.
 DELIVERY_SECONDS_MAX = 30.0
+# A topic that was just created is not known to all brokers at once.
+NEW_TOPIC_SECONDS_MAX = 3.0
+_LOOK_AGAIN_SECONDS = 0.1
 
 
 class Compression(StrEnum):
@@ -49,13 +53,18 @@ class Deliveries:
 
 def check_topic(cluster: Cluster, producer: Producer, topic: str, partition: int | None = None) -> None:
     """Raises ``Refused`` when the topic does not exist and the cluster does not create topics
-    automatically; librdkafka would wait for it."""
-    try:
-        found = producer.list_topics(topic, timeout=ANSWER_SECONDS_MAX).topics[topic]
-    except KafkaException as error:
-        raise cluster.refusal(error, f"Cannot look up topic {topic}") from error
-    if found.error is not None and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-        raise Refused(f"There is no topic {topic}.")
+    automatically; librdkafka would wait for it much longer."""
+    deadline = time.monotonic() + NEW_TOPIC_SECONDS_MAX
+    while True:
+        try:
+            found = producer.list_topics(topic, timeout=ANSWER_SECONDS_MAX).topics[topic]
+        except KafkaException as error:
+            raise cluster.refusal(error, f"Cannot look up topic {topic}") from error
+        if found.error is None or found.error.code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            break
+        if time.monotonic() > deadline:
+            raise Refused(f"There is no topic {topic}.")
+        time.sleep(_LOOK_AGAIN_SECONDS)
     if found.error is not None and not found.error.retriable() and found.error.code() != KafkaError.LEADER_NOT_AVAILABLE:
         raise Refused(f"Cannot use topic {topic}: {phrase(found.error)}.")
     if partition is not None and found.partitions and partition not in found.partitions:
