@@ -9,8 +9,8 @@ Read in this order: :mod:`.group` (the interface of all groups), :mod:`.shard` a
 (the parts together), :mod:`.offsets` with :mod:`.offset_table`, :mod:`.pending_offsets`,
 :mod:`.offset_expiry` and :mod:`.commit_permission`, then the packages :mod:`.classic`,
 :mod:`.consumer`, :mod:`.share` and :mod:`.streams`, and :mod:`.assignors`. :mod:`.metadata_hash`,
-:mod:`.assignment_interval`, :mod:`.bounded_setting`, :mod:`.topic_partitions` and :mod:`.refusal`
-serve all groups with assignments from the coordinator.
+:mod:`.assignment_interval`, :mod:`.bounded_setting`, :mod:`.topic_partitions`, :mod:`.refusal` and
+:mod:`.targeted_groups` serve all groups with assignments from the coordinator.
 :mod:`.prepared_commit` only makes repeated commits faster.
 
 Invariants:

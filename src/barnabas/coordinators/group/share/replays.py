@@ -11,6 +11,7 @@ from barnabas.coordinators.group.group import Group
 from barnabas.coordinators.group.share import records
 from barnabas.coordinators.group.share.share_group import ShareGroup
 from barnabas.coordinators.group.share.topic_states import TopicStates
+from barnabas.coordinators.group.targeted_groups import TargetedGroups
 from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.wire.coordinator_records.share_group_current_member_assignment import ShareGroupCurrentMemberAssignmentKey
 from barnabas.wire.coordinator_records.share_group_member_metadata import ShareGroupMemberMetadataKey
@@ -18,8 +19,6 @@ from barnabas.wire.coordinator_records.share_group_metadata import ShareGroupMet
 from barnabas.wire.coordinator_records.share_group_state_partition_metadata import ShareGroupStatePartitionMetadataKey
 from barnabas.wire.coordinator_records.share_group_target_assignment_member import ShareGroupTargetAssignmentMemberKey
 from barnabas.wire.coordinator_records.share_group_target_assignment_metadata import ShareGroupTargetAssignmentMetadataKey
-
-_NO_TARGET_EPOCH = -1
 
 
 class Replays:
@@ -29,70 +28,44 @@ class Replays:
         """``forget_session(group_id, member_id)`` is called for a removed member,
         ``forget_group(group_id)`` for a removed group.
         """
-        self._groups = groups
+        self._groups = TargetedGroups(groups, ShareGroup, records.target_from)
         self._forget_session = forget_session
         self._forget_group = forget_group
         self.by_key: dict[type[Any], Callable[[CoordinatorRecord], None]] = {
             ShareGroupMetadataKey: self._group,
             ShareGroupMemberMetadataKey: self._subscription,
-            ShareGroupTargetAssignmentMetadataKey: self._target_epoch,
-            ShareGroupTargetAssignmentMemberKey: self._target,
+            ShareGroupTargetAssignmentMetadataKey: self._groups.replay_target_epoch,
+            ShareGroupTargetAssignmentMemberKey: self._groups.replay_target,
             ShareGroupCurrentMemberAssignmentKey: self._assignment,
             ShareGroupStatePartitionMetadataKey: self._states,
         }
 
-    def _known(self, group_id: str) -> ShareGroup | None:
-        group = self._groups.get(group_id)
-        return group if isinstance(group, ShareGroup) else None
-
-    def _made(self, group_id: str) -> ShareGroup:
-        group = self._known(group_id)
-        if group is None:
-            group = self._groups[group_id] = ShareGroup(group_id)
-        return group
-
     def _group(self, record: CoordinatorRecord) -> None:
         group_id = record.key.group_id
         if record.value is not None:
-            group = self._made(group_id)
+            group = self._groups.made(group_id)
             group.epoch = record.value.epoch
             group.metadata_hash = record.value.metadata_hash
-        elif self._known(group_id) is not None:
-            del self._groups[group_id]
+        elif self._groups.remove(group_id):
             self._forget_group(group_id)
 
     def _subscription(self, record: CoordinatorRecord) -> None:
         key = record.key
         if record.value is not None:
-            self._made(key.group_id).take_subscription(key.member_id, records.subscription_from(record.value))
-        elif (group := self._known(key.group_id)) is not None:
+            self._groups.made(key.group_id).take_subscription(key.member_id, records.subscription_from(record.value))
+        elif (group := self._groups.known(key.group_id)) is not None:
             group.members.pop(key.member_id, None)
             self._forget_session(key.group_id, key.member_id)
-
-    def _target_epoch(self, record: CoordinatorRecord) -> None:
-        if record.value is not None:
-            group = self._made(record.key.group_id)
-            group.target_epoch = record.value.assignment_epoch
-            group.target_timestamp_ms = record.value.assignment_timestamp
-        elif (known := self._known(record.key.group_id)) is not None:
-            known.target_epoch = _NO_TARGET_EPOCH
-
-    def _target(self, record: CoordinatorRecord) -> None:
-        key = record.key
-        if record.value is not None:
-            self._made(key.group_id).targets[key.member_id] = records.target_from(record.value)
-        elif (group := self._known(key.group_id)) is not None:
-            group.targets.pop(key.member_id, None)
 
     def _assignment(self, record: CoordinatorRecord) -> None:
         key = record.key
         if record.value is not None:
-            self._made(key.group_id).take_assignment(key.member_id, records.assignment_from(record.value))
-        elif (group := self._known(key.group_id)) is not None:
+            self._groups.made(key.group_id).take_assignment(key.member_id, records.assignment_from(record.value))
+        elif (group := self._groups.known(key.group_id)) is not None:
             group.forget_assignment(key.member_id)
 
     def _states(self, record: CoordinatorRecord) -> None:
         if record.value is not None:
-            self._made(record.key.group_id).states = records.topic_states_from(record.value)
-        elif (known := self._known(record.key.group_id)) is not None:
+            self._groups.made(record.key.group_id).states = records.topic_states_from(record.value)
+        elif (known := self._groups.known(record.key.group_id)) is not None:
             known.states = TopicStates()
