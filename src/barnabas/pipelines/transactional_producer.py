@@ -20,8 +20,8 @@ OFFSETS_SECONDS = 5.0
 # The pauses between questions for new leaders. An election takes a few tenths of a second; brokers
 # that are only slow get few questions.
 _LEADER_LOOKS_SECONDS = (0.2, 0.2, 0.2, 0.4, 0.8, 1.6)
-# A broker that has just lost its connection to another one may hold its answer back for half a
-# second.
+# A broker that has just lost its connection to another one may hold its answer back until new
+# leaders are elected.
 _LEADER_ANSWER_SECONDS_MAX = 2.0
 
 

@@ -23,8 +23,10 @@ from barnabas.model.promise import Promise
 from barnabas.network.peer_ports import PeersPort
 
 # The controller dials the broker, and a majority of the voters writes its decision to disk. If the
-# controller is gone as well, another one is elected first.
-DOUBT_SECONDS = 0.5
+# controller is gone as well, another one is elected first. All of it takes 0.3 s on a machine with
+# four busy processes, and more where Spark starts its tasks. An answer that comes too soon costs
+# Java's admin client ten seconds or more: it keeps dialling the dead leader that the answer named.
+DOUBT_SECONDS = 3.0
 # A process that ends closes its sockets one after the other, so the first dial may find a listener
 # that is about to close.
 DIAL_PAUSE_SECONDS = 0.05
