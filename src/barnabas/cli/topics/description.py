@@ -5,20 +5,24 @@ settings.
 from __future__ import annotations
 
 from collections.abc import Collection
+from concurrent.futures import Future
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 import typer
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from barnabas.cli.cluster.client import Admin, error_of
-from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX
 from barnabas.cli.cluster.topic_metadata import PartitionDescription, TopicDescription
 from barnabas.cli.configs.resources import ConfigResource, ResourceKind, describe_settings
 from barnabas.cli.terminal.output import print_table
 from barnabas.cli.topics.listing import summary
 from barnabas.cli.topics.sizes import EARLIEST_LOCAL, LATEST_TIERED, NOTHING_TIERED, ReplicaSize, TopicSizes, ask_for_special_offsets
+
+# Short, because a partition without an offset is shown without one: librdkafka asks a leader that
+# is down until this time is over, and the rest of the description need not wait for that.
+OFFSETS_SECONDS_MAX: Final = 5.0
 
 # Errors that follow from stale metadata, which may name a leader that has changed or is down.
 _NO_ANSWER = frozenset(
@@ -35,7 +39,8 @@ _NO_ANSWER = frozenset(
 def details(admin: Admin, topic: TopicDescription, sizes: TopicSizes, only: Collection[int] | None = None) -> dict[str, Any]:
     """With all partitions, or only those in ``only``."""
     specs: Any = OffsetSpec
-    starts, ends = _offsets(admin, topic, specs.earliest()), _offsets(admin, topic, specs.latest())
+    asked_for_starts, asked_for_ends = _ask_for_offsets(admin, topic, specs.earliest()), _ask_for_offsets(admin, topic, specs.latest())
+    starts, ends = _offsets(admin, topic, asked_for_starts), _offsets(admin, topic, asked_for_ends)
     settings = describe_settings(admin, ConfigResource(ResourceKind.TOPIC, topic.name))
     tiered = any(each.name == "remote.storage.enable" and each.value == "true" for each in settings)
     local_starts = ask_for_special_offsets(admin.cluster.properties, topic, EARLIEST_LOCAL) if tiered else {}
@@ -71,21 +76,22 @@ def _remote(local_start: int | None, last_tiered: int | None) -> dict[str, int |
     return {"local_start_offset": local_start, "last_offset": None if last_tiered == NOTHING_TIERED else last_tiered}
 
 
-def _offsets(admin: Admin, topic: TopicDescription, spec: OffsetSpec) -> dict[int, int]:
-    """The offsets of partitions that have a leader; the others are left out, because no broker can
+def _ask_for_offsets(admin: Admin, topic: TopicDescription, spec: OffsetSpec) -> dict[TopicPartition, Future[Any]]:
+    """Asks about partitions that have a leader; the others are left out, because no broker can
     report them."""
     wanted = {TopicPartition(topic.name, each.id): spec for each in topic.partitions if each.leader is not None}
-    if not wanted:
-        return {}
-    futures = admin.client.list_offsets(wanted, request_timeout=ANSWER_SECONDS_MAX)
-    doing = f"Cannot list the offsets of topic {topic.name}"
+    return admin.client.list_offsets(wanted, request_timeout=OFFSETS_SECONDS_MAX) if wanted else {}
+
+
+def _offsets(admin: Admin, topic: TopicDescription, asked: dict[TopicPartition, Future[Any]]) -> dict[int, int]:
+    """The offsets of partitions whose leaders answered."""
     found = {}
-    for partition, future in futures.items():
+    for partition, future in asked.items():
         try:
             found[partition.partition] = admin.answer_or_error(future).offset
         except KafkaException as error:
             if error_of(error).code() not in _NO_ANSWER:
-                raise admin.refusal(error, doing) from error
+                raise admin.refusal(error, f"Cannot list the offsets of topic {topic.name}") from error
     return found
 
 
