@@ -115,7 +115,8 @@
   }
 
   query.addEventListener("input", () => {
-    clearTimeout(waiting);
+    // The proposals are for what was typed before; taken now, they would replace too little of it.
+    hideWords();
     waiting = setTimeout(complete, 150);
   });
   query.addEventListener("keydown", (event) => {
