@@ -69,15 +69,33 @@ def replicated_topic(cluster: Cluster, partitions: int) -> Iterator[str]:
     client = admin(cluster)
     topic = NewTopic(name, num_partitions=partitions, replication_factor=NODES, config={"min.insync.replicas": "2"})
     client.create_topics([topic])[name].result(ADMIN_SECONDS_MAX)
-    await_condition(lambda: leaders(cluster, name, partitions) is not None, "leaders")
+    await_leaders(cluster, name, partitions)
     try:
         yield name
     finally:
         client.delete_topics([name], operation_timeout=ADMIN_SECONDS_MAX)[name].result(ADMIN_SECONDS_MAX)
 
 
-def leaders(cluster: Cluster, topic: str, partitions: int) -> list[Node] | None:
-    """The leader of each partition; None while one has no leader or a replica is not in sync."""
+def await_leaders(cluster: Cluster, topic: str, partitions: int) -> list[Node]:
+    """The leader of each partition, as soon as all have one and all replicas are in sync.
+
+    A replica that was in sync a moment ago may not be any more, and a broker may know less than the
+    one that was asked before it.
+    """
+    found: list[Node] | None = None
+
+    def all_led() -> bool:
+        nonlocal found
+        found = _leaders(cluster, topic, partitions)
+        return found is not None
+
+    await_condition(all_led, "leaders of replicas in sync")
+    assert found is not None, "the condition held"
+    return found
+
+
+def _leaders(cluster: Cluster, topic: str, partitions: int) -> list[Node] | None:
+    """None while a partition has no leader or a replica is not in sync."""
     found = admin(cluster).list_topics(topic, timeout=ADMIN_SECONDS_MAX).topics[topic].partitions
     if len(found) < partitions or any(each.leader not in cluster.nodes or len(each.isrs) < NODES for each in found.values()):
         return None

@@ -43,6 +43,14 @@ class Figure:
     goal: Goal | None = None
 
 
+def server_cpu(name: str, unit: str) -> Figure:
+    """What the row ``name`` costs the server, user and system time of all its threads and children.
+
+    A client that is the limit hides the difference between two servers; this shows it.
+    """
+    return Figure(f"{name}, server CPU", unit, Better.LOWER, Goal(1.0))
+
+
 @dataclass(frozen=True, slots=True)
 class Effort:
     """The amount of work of one measurement: enough that startup does not show, and little enough

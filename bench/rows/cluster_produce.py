@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench import clusters, programs
-from bench.measurement import Better, Effort, Figure, Goal, Measure, MeasurementFailed
+from bench.measurement import Better, Effort, Figure, Goal, Measure
 from bench.rows.variants import LARGE_VALUE_BYTES
 from bench.systems import System
 
@@ -54,11 +54,9 @@ class ClusterProduce:
                     )
                     used = clusters.cpu_seconds(cluster) - before
                 with clusters.replicated_topic(cluster, 1) as topic:
-                    leaders = clusters.leaders(cluster, topic, 1)
-                    if leaders is None:
-                        raise MeasurementFailed("a replica fell behind")
+                    (leader,) = clusters.await_leaders(cluster, topic, 1)
                     small = programs.closed_loop(
-                        port=leaders[0].port, topic=topic, connections=CONNECTIONS, partitions=1, seconds=effort.closed_loop_seconds
+                        port=leader.port, topic=topic, connections=CONNECTIONS, partitions=1, seconds=effort.closed_loop_seconds
                     )
                 produced = took["records"] * LARGE_VALUE_BYTES
                 return produced / took["seconds"] / 1e6, small["p99_us"], used / (produced / 1e9), clusters.resident_bytes(cluster) / 1e6

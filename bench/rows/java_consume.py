@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench import programs
-from bench.measurement import Better, Effort, Figure, Goal, Measure
+from bench.measurement import Better, Effort, Figure, Goal, Measure, server_cpu
 from bench.rows.variants import JAVA_VARIANTS, Variant
 from bench.systems import System
 from bench.topics import new_topic
@@ -27,7 +27,8 @@ class JavaConsume:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        return (Figure(f"{self.family}, {self.variant}", "MB/s", Better.HIGHER, Goal(1.1)),)
+        name = f"{self.family}, {self.variant}"
+        return Figure(name, "MB/s", Better.HIGHER, Goal(1.1)), server_cpu(name, "s/GB")
 
     def why_skipped(self) -> str | None:
         return programs.why_no_java_programs()
@@ -42,8 +43,11 @@ class JavaConsume:
             )
 
             def measure() -> tuple[float, ...]:
+                before = server.cpu_seconds()
                 took = programs.java_consumer(bootstrap=server.bootstrap, topic=topic, partitions=variant.partitions, records=records)
-                return (took["records"] * variant.value_bytes / took["seconds"] / 1e6,)
+                used = server.cpu_seconds() - before
+                value_bytes = took["records"] * variant.value_bytes
+                return value_bytes / took["seconds"] / 1e6, used / (value_bytes / 1e9)
 
             yield measure
 

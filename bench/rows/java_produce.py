@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench import programs
-from bench.measurement import Better, Effort, Figure, Goal, Measure, MeasurementFailed
+from bench.measurement import Better, Effort, Figure, Goal, Measure, MeasurementFailed, server_cpu
 from bench.rows.variants import JAVA_VARIANTS, Variant
 from bench.systems import System
 from bench.topics import new_topic
@@ -36,7 +36,8 @@ class JavaProduce:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        return (Figure(f"{self.family}, {self.variant}", "MB/s", Better.HIGHER, Goal(1.2)),)
+        name = f"{self.family}, {self.variant}"
+        return Figure(name, "MB/s", Better.HIGHER, Goal(1.2)), server_cpu(name, "s/GB")
 
     def why_skipped(self) -> str | None:
         return programs.why_no_java_producer()
@@ -49,6 +50,7 @@ class JavaProduce:
         def measure() -> tuple[float, ...]:
             server = system.server()
             with new_topic(server, variant.partitions) as topic:
+                before = server.cpu_seconds()
                 printed = programs.java_producer(
                     bootstrap=server.bootstrap,
                     topic=topic,
@@ -56,7 +58,8 @@ class JavaProduce:
                     records=records,
                     warm_up_records=int(records * WARM_UP_SHARE),
                 )
-            return (steady_records_per_second(printed) * variant.value_bytes / 1e6,)
+                used = server.cpu_seconds() - before
+            return steady_records_per_second(printed) * variant.value_bytes / 1e6, used / (records * variant.value_bytes / 1e9)
 
         yield measure
 

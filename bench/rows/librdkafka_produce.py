@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench import programs
-from bench.measurement import Better, Effort, Figure, Goal, Measure
+from bench.measurement import Better, Effort, Figure, Goal, Measure, server_cpu
 from bench.rows.variants import VARIANTS, Variant
 from bench.systems import System
 from bench.topics import new_topic
@@ -24,7 +24,8 @@ class LibrdkafkaProduce:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        return (Figure(f"{self.family}, {self.variant}", "MB/s", Better.HIGHER, Goal(1.2)),)
+        name = f"{self.family}, {self.variant}"
+        return Figure(name, "MB/s", Better.HIGHER, Goal(1.2)), server_cpu(name, "s/GB")
 
     def why_skipped(self) -> str | None:
         return programs.why_no_librdkafka_load()
@@ -36,6 +37,7 @@ class LibrdkafkaProduce:
         def measure() -> tuple[float, ...]:
             server = system.server()
             with new_topic(server, variant.partitions) as topic:
+                before = server.cpu_seconds()
                 took = programs.librdkafka_load(
                     "produce",
                     bootstrap=server.bootstrap,
@@ -45,7 +47,9 @@ class LibrdkafkaProduce:
                     records=variant.records(megabytes),
                     codec=variant.codec,
                 )
-            return (took["records"] * variant.value_bytes / took["seconds"] / 1e6,)
+                used = server.cpu_seconds() - before
+            value_bytes = took["records"] * variant.value_bytes
+            return value_bytes / took["seconds"] / 1e6, used / (value_bytes / 1e9)
 
         yield measure
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench import programs
-from bench.measurement import Better, Effort, Figure, Goal, Measure
+from bench.measurement import Better, Effort, Figure, Goal, Measure, server_cpu
 from bench.requests import await_group_coordinator
 from bench.systems import System
 from bench.topics import new_topic
@@ -30,6 +30,7 @@ class OffsetCommits:
         return (
             Figure(name, "commits/s", Better.HIGHER, Goal(1.0)),
             Figure(f"{name}, p99", "us", Better.LOWER),
+            server_cpu(name, "us/commit"),
         )
 
     def why_skipped(self) -> str | None:
@@ -37,21 +38,23 @@ class OffsetCommits:
 
     @contextmanager
     def session(self, system: System, effort: Effort) -> Iterator[Measure]:
-        server = system.server()
+        server, seconds = system.server(), effort.closed_loop_seconds
         with new_topic(server, self.committers) as topic:
             group = f"committers-of-{topic}"
             await_group_coordinator(server, group)
 
             def measure() -> tuple[float, ...]:
+                before = server.cpu_seconds()
                 seen = programs.commit_loop(
                     port=server.port,
                     group=group,
                     topic=topic,
                     connections=self.committers,
                     partitions=self.committers,
-                    seconds=effort.closed_loop_seconds,
+                    seconds=seconds,
                 )
-                return seen["requests_per_s"], seen["p99_us"]
+                used = server.cpu_seconds() - before
+                return seen["requests_per_s"], seen["p99_us"], used / (seen["requests_per_s"] * seconds) * 1e6
 
             yield measure
 

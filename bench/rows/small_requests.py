@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench import programs
-from bench.measurement import Better, Effort, Figure, Goal, Measure
+from bench.measurement import Better, Effort, Figure, Goal, Measure, server_cpu
 from bench.systems import System
 from bench.topics import new_topic
 
@@ -32,6 +32,7 @@ class SmallRequests:
         return (
             Figure(name, "requests/s", Better.HIGHER, Goal(GOALS[self.connections])),
             Figure(f"{name}, p99", "us", Better.LOWER),
+            server_cpu(name, "us/request"),
         )
 
     def why_skipped(self) -> str | None:
@@ -39,18 +40,20 @@ class SmallRequests:
 
     @contextmanager
     def session(self, system: System, effort: Effort) -> Iterator[Measure]:
-        server = system.server()
+        server, seconds = system.server(), effort.closed_loop_seconds
         with new_topic(server, PARTITIONS) as topic:
 
             def measure() -> tuple[float, ...]:
+                before = server.cpu_seconds()
                 seen = programs.closed_loop(
                     port=server.port,
                     topic=topic,
                     connections=self.connections,
                     partitions=PARTITIONS,
-                    seconds=effort.closed_loop_seconds,
+                    seconds=seconds,
                 )
-                return seen["requests_per_s"], seen["p99_us"]
+                used = server.cpu_seconds() - before
+                return seen["requests_per_s"], seen["p99_us"], used / (seen["requests_per_s"] * seconds) * 1e6
 
             yield measure
 

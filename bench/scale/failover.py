@@ -1,17 +1,20 @@
 """One broker of three leads all partitions, and is killed: the CPU of the other two until every
 partition has a new leader that answers.
 
-Each partition has three replicas. The killed node is not the active controller. The seconds include
-the time until the controller fences the broker.
+Each partition has three replicas. They are created when every node has a log for each: Apache Kafka
+answers long before. The killed node is not the active controller. The seconds include the time
+until the controller fences the broker.
 """
 
 from __future__ import annotations
 
+import itertools
 import socket
 import time
 
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
+from barnabas.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from bench import clusters, usage
@@ -24,7 +27,7 @@ from peers.cluster import Cluster, Node
 
 READY_SECONDS_MAX = 600.0
 _POLL_SECONDS = 0.5
-_CREATE_TOPICS_VERSION, _METADATA_VERSION, _LIST_OFFSETS_VERSION = 7, 12, 7
+_CREATE_TOPICS_VERSION, _METADATA_VERSION, _LIST_OFFSETS_VERSION, _LOG_DIRS_VERSION = 7, 12, 7, 4
 _LATEST = -1
 
 
@@ -35,9 +38,11 @@ def measure_failover(system: System, partitions: int) -> tuple[float, ...]:
         controller = clusters.active_controller(cluster)
         victim = next(node for node in cluster.nodes.values() if node is not controller)
         others = [node for node in cluster.nodes.values() if node is not victim]
+        time.sleep(SETTLE_SECONDS)
         before = clusters.cpu_seconds(cluster)
         _create(cluster, topics, victim)
         _await_leaders(others, topics, allowed=[victim], in_sync=clusters.NODES)
+        _await_logs([victim, *others], topics)
         created = clusters.cpu_seconds(cluster) - before
         time.sleep(SETTLE_SECONDS)
         before, since = clusters.cpu_seconds(cluster), time.perf_counter()
@@ -76,6 +81,26 @@ def _await_leaders(nodes: list[Node], topics: list[str], *, allowed: list[Node],
             return
         time.sleep(_POLL_SECONDS)
     raise MeasurementFailed(f"not all partitions had a leader within {READY_SECONDS_MAX:g} s")
+
+
+def _await_logs(nodes: list[Node], topics: list[str]) -> None:
+    """Until each node has a log for each partition."""
+    deadline = time.monotonic() + READY_SECONDS_MAX
+    # The last topic first, because a request for all costs the server more.
+    for node, asked in itertools.product(nodes, (topics[-1:], topics)):
+        while _logs(node, asked) < len(asked) * PARTITIONS_EACH:
+            if time.monotonic() > deadline:
+                raise MeasurementFailed(f"a node did not have all logs within {READY_SECONDS_MAX:g} s")
+            time.sleep(_POLL_SECONDS)
+
+
+def _logs(node: Node, topics: list[str]) -> int:
+    request = DescribeLogDirsRequest(
+        topics=[DescribableLogDirTopic(topic=name, partitions=list(range(PARTITIONS_EACH))) for name in topics]
+    )
+    with socket.create_connection(("127.0.0.1", node.port), timeout=ANSWER_SECONDS_MAX) as connection:
+        found = ask(connection, request, _LOG_DIRS_VERSION).results
+    return sum(len(topic.partitions) for directory in found for topic in directory.topics)
 
 
 def _led(node: Node, topics: list[str], leaders: set[int], in_sync: int) -> bool:
