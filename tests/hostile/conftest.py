@@ -68,12 +68,13 @@ class Victim:
 
 
 @pytest.fixture(scope="package")
-def one_victim_for_all() -> Iterator[Victim]:
+def one_victim_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victim]:
     # A longer accept queue than Kafka's 50: these tests open hundreds of connections at once, and a
     # full queue costs each a second.
     page_port = free_port()
     config = {"socket.listen.backlog.size": "2000", "barnabas.prometheus.listener": f"127.0.0.1:{page_port}", **NOTHING_EXPIRES}
-    with EmbeddedBroker(process=True, config=config) as kafka:
+    # Tests look at what is beside the data, so no other process may work there.
+    with EmbeddedBroker(process=True, data_dir=tmp_path_factory.mktemp("victim") / "data", config=config) as kafka:
         made = Victim(kafka, page_port)
         with made.client() as client:
             client.create_topic("t")

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import select
 import struct
 import sys
 from collections import Counter, deque
@@ -53,7 +54,8 @@ PARTITIONS = 3
 LOOK_EVERY = 100
 REMEMBERED_FRAMES = 2 * LOOK_EVERY
 # A live node answers in milliseconds. A request that takes longer is parked, or the node waits for
-# bytes that will not come.
+# bytes that will not come; or the machine is busy, which a question on another connection tells
+# apart.
 SILENCE_SECONDS = 0.25
 # How often a value is taken from the likely ones, where there are any.
 LIKELY_PART = 0.8
@@ -375,23 +377,34 @@ class Fuzzer:
         if self._client is None:
             self._client = Client(self._door)
         client = self._client
-        client.socket.settimeout(SILENCE_SECONDS)
         probe = frame_of(PROBE, PROBE_VERSION, correlation_id=frame.index)
         try:
             client.send_bytes(struct.pack(">i", len(frame.body)) + frame.body + probe)
-            answer = client.receive_frame()
-            if self._is_probe(answer, frame.index):
+            answer = self._receive(client)
+            if answer is not None and self._is_probe(answer, frame.index):
                 return "not answered"
-            self._check_answer(frame, answer)
-            if not self._is_probe(client.receive_frame(), frame.index):
+            if answer is not None:
+                self._check_answer(frame, answer)
+                answer = self._receive(client)
+            if answer is None:
+                self._hang_up()
+                return "silence"
+            if not self._is_probe(answer, frame.index):
                 raise self._failure(frame, "two responses to one request")
         except (HungUp, BrokenPipeError, ConnectionResetError):
             self._hang_up()
             return "hung up"
-        except TimeoutError:
-            self._hang_up()
-            return "silence"
         return "answered"
+
+    def _receive(self, client: Client) -> bytes | None:
+        """The next frame; None if the node is silent, but answers a bystander that asked later."""
+        if not _readable(client, SILENCE_SECONDS):
+            with Client(self._door) as bystander:
+                bystander.send_bytes(frame_of(PROBE, PROBE_VERSION))
+                bystander.receive_frame()
+            if not _readable(client, SILENCE_SECONDS):
+                return None
+        return client.receive_frame()
 
     def _is_probe(self, answer: bytes, index: int) -> bool:
         try:
@@ -451,6 +464,10 @@ class Fuzzer:
         suspects = [frame] if frame is not None else list(self._recent)[-LOOK_EVERY:]
         lines = "\n".join(map(str, suspects[-20:]))
         return Failure(f"{what}\nreplay: python -m tests.hostile.fuzzer --seed {self._seed} --first {first} --count {count}\n{lines}")
+
+
+def _readable(client: Client, seconds: float) -> bool:
+    return bool(select.select([client.socket], [], [], seconds)[0])
 
 
 def _metadata_of(topic: str) -> MetadataRequest:

@@ -33,6 +33,7 @@ from tests.hostile.conftest import GROWTH_BYTES_MAX, Victim
 from tests.hostile.controller_fuzzer import METADATA, ControllerFuzzer, controller_victim, quorum_of
 from tests.hostile.fuzzer import Vocabulary, make_frame
 from tests.scenarios.client import Client, HungUp, frame_of
+from tests.waiting import until
 
 SHORT_FRAMES = 1_200
 LONG_FRAMES_PER_API = 20_000
@@ -190,10 +191,8 @@ def test_a_snapshot_position_outside_the_file_is_refused(controller: Controller)
     with Client(controller.kafka.bootstrap) as client:
         for number in range(40):
             client.create_topic(f"snapshotted-{number}")
-    found = sorted(Path(controller.kafka.data_dir, f"{METADATA}-0").glob("0*.checkpoint"))
-    offset, epoch = map(int, found[-1].stem.split("-"))
-    codes = []
-    for position, size in ((0, INT32_MAX), (0, 1), (2**40, 1000), (2**62, INT32_MAX), (INT64_MAX, INT32_MAX), (-1, 100), (0, -1), (0, 0)):
+
+    def ask(offset: int, epoch: int, position: int, size: int) -> int:
         partition = fetch_snapshot.PartitionSnapshot(
             partition=0,
             current_leader_epoch=controller.epoch,
@@ -202,7 +201,20 @@ def test_a_snapshot_position_outside_the_file_is_refused(controller: Controller)
         )
         topic = fetch_snapshot.TopicSnapshot(name=METADATA, partitions=[partition])
         request = fetch_snapshot.FetchSnapshotRequest(cluster_id=None, replica_id=STRANGER, max_bytes=size, topics=[topic])
-        codes.append(controller.ask(request).topics[0].partitions[0].error_code)
+        code: int = controller.ask(request).topics[0].partitions[0].error_code
+        return code
+
+    def served() -> tuple[int, int] | None:
+        """The newest snapshot, once it is no longer only a file."""
+        found = sorted(Path(controller.kafka.data_dir, f"{METADATA}-0").glob("0*.checkpoint"))
+        if not found:
+            return None
+        offset, epoch = map(int, found[-1].stem.split("-"))
+        return (offset, epoch) if ask(offset, epoch, 0, 1) == ErrorCode.NONE else None
+
+    offset, epoch = until(served, "a snapshot is served")
+    places = ((0, INT32_MAX), (0, 1), (2**40, 1000), (2**62, INT32_MAX), (INT64_MAX, INT32_MAX), (-1, 100), (0, -1), (0, 0))
+    codes = [ask(offset, epoch, position, size) for position, size in places]
     assert codes[:2] == [ErrorCode.NONE] * 2
     assert set(codes[2:]) == {ErrorCode.POSITION_OUT_OF_RANGE}
 

@@ -310,7 +310,8 @@ def test_a_thousand_members_that_disconnected_cost_bounded_memory(victim: Victim
     with Bystander(victim) as seen:
         for _ in range(1_000):
             with victim.client() as client:
-                client.send(join("ghosts", metadata=bytes(1_000)), JOIN_WITHOUT_ID)
+                ghost = join("ghosts", metadata=bytes(1_000), session_timeout_ms=300_000, rebalance_timeout_ms=300_000)
+                client.send(ghost, JOIN_WITHOUT_ID)
         with victim.client() as client:
             described = until(lambda: _with_members(client, "ghosts", 1_000), "all have joined")
             leave(client, "ghosts", *described)
