@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from barnabas.wire.messages import incremental_alter_configs as incremental
 from barnabas.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from tests.conformance.differential.pair import Pair
+from tests.conformance.differential.pair import Pair, Peer
+from tests.waiting import until
 
 UNKNOWN, TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 0, 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
@@ -38,6 +39,20 @@ def altering(*resources: tuple[int, str, list[Change]], dry: bool = False) -> in
         ],
         validate_only=dry,
     )
+
+
+def set_group(pair: Pair, group: str, *changes: Change) -> None:
+    """Settings of a group on both sides. Kafka answers before its broker has them, and a member
+    that joins in between would join a group without them."""
+    pair.same(altering((GROUP, group, list(changes))), [1])
+    wanted = {name: value for name, _, value in changes}
+    for peer in pair.peers:
+
+        def shown(peer: Peer = peer) -> dict[str, str | None]:
+            (described,) = pair.ask(peer, describing((GROUP, group), keys=list(wanted)), 1).results
+            return {each.name: each.value for each in described.configs}
+
+        until(lambda shown=shown: shown() == wanted, f"{peer.name} shows the settings", seen=shown, pause_seconds=0.002)  # type: ignore[misc]
 
 
 @contextmanager

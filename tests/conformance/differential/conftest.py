@@ -31,13 +31,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=missing))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     with kafka_and_barnabas(tmp_path_factory.mktemp("differential")) as both:
         yield both
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def receiving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     """Brokers that have a place for the metrics of clients: an exporter in Kafka, the metrics page
     in Barnabas. Their quorums are dynamic, so that the feature kraft.version is finalized."""
@@ -51,7 +51,7 @@ def receiving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
         yield both
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def coordinators(pair: Pair) -> None:
     """The internal topics are created at the first question for a coordinator, and their shards are
     loaded a moment later."""
@@ -74,7 +74,7 @@ def scene(pair: Pair, coordinators: None) -> Iterator[Scene]:
         yield scene
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def share_coordinator(pair: Pair) -> None:
     """A topic, and the internal topic for its share partitions, whose shards are loaded a moment
     after it is created."""
@@ -87,7 +87,7 @@ def share_coordinator(pair: Pair) -> None:
             scene.until(summary, lambda answer: not any(each.error_code for each in answer.results[0].partitions))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def read(pair: Pair) -> str:
     """A topic of two partitions, and coordinators, which both sides create at the first question
     for one."""
@@ -100,14 +100,14 @@ def read(pair: Pair) -> str:
     return "read"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def offset_topics(pair: Pair, coordinators: None) -> None:
     """The topics that the tests of group offsets commit for."""
     pair.create(group_offsets.TOPIC, 3)
     pair.create(group_offsets.OTHER, 1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def timed(pair: Pair) -> str:
     """A topic whose first partition has batches of known timestamps."""
     pair.create("timed", 2)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from barnabas.coordinators.share.persister import SharePartitionKey
-from barnabas.metadata.configs import ResourceType
-from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages import share_acknowledge as acknowledge_messages, share_fetch as fetch_messages
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.wire.messages.incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
 from barnabas.wire.messages.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
     InitializeStateData,
     PartitionData as InitializePartition,
 )
+from tests.conformance.differential.config_requests import SET, set_group
 from tests.conformance.differential.pair import Pair
 from tests.conformance.differential.scene import Known, Scene
 
@@ -124,19 +122,7 @@ def _types(kinds: int | Sequence[int]) -> list[int]:
 def configure_group(pair: Pair, group: str, settings: Mapping[str, str] | None = None) -> str:
     """A group that begins at the first record."""
     values = {"share.auto.offset.reset": "earliest", **(settings or {})}
-    request = IncrementalAlterConfigsRequest(
-        resources=[
-            AlterConfigsResource(
-                resource_type=ResourceType.GROUP,
-                resource_name=group,
-                configs=[AlterableConfig(name=name, config_operation=0, value=value) for name, value in values.items()],
-            )
-        ],
-        validate_only=False,
-    )
-    for peer in pair.peers:
-        (answer,) = peer.broker.ask(request, 1).responses
-        assert answer.error_code == ErrorCode.NONE, f"{peer.name}: {answer.error_message}"
+    set_group(pair, group, *((name, SET, value) for name, value in values.items()))
     return group
 
 

@@ -17,7 +17,7 @@ from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopi
 from barnabas.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
 from barnabas.wire.messages.streams_group_describe import StreamsGroupDescribeRequest
 from barnabas.wire.messages.streams_group_heartbeat import KeyValue, TaskOffset, TopicInfo
-from tests.conformance.differential.config_requests import GROUP, SET, altering
+from tests.conformance.differential.config_requests import SET, set_group
 from tests.conformance.differential.group_requests import commit, fetch, heartbeat, join, leave, sync
 from tests.conformance.differential.pair import Pair
 from tests.conformance.differential.scene import Known, Scene
@@ -44,7 +44,7 @@ def await_topics(scene: Scene, *names: str) -> None:
 
 
 def set_for(scene: Scene, group: str, name: str, value: str) -> None:
-    scene.same(altering((GROUP, group, [(name, SET, value)])), 1)
+    set_group(scene.pair, group, (name, SET, value))
 
 
 def assigned(answer: Any) -> dict[str, list[int]]:
