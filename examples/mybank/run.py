@@ -113,6 +113,9 @@ def tell(stage: Stage, cluster: DevelopmentCluster, ledger: Ledger, registry: Re
         _await(lambda: not bank.is_open, pipelines, "the bank is not done")
         console.print(f"[bold]bank[/] closes after {len(history):,} transactions")
         _await(lambda: phones.count >= len(expected), pipelines, f"not all of the {len(expected)} alerts that were due have arrived")
+        # Alerts do not wait for the last payments, of which none may be large.
+        rows, _ = ledger.count_and_sum()
+        _await(lambda: len(captured_transactions(stage, registry)) >= rows, pipelines, "not every transaction was captured")
         summarize(stage, ledger, expected, phones, registry)
         if is_kept(os.environ):
             keep_up(pipelines, bank, address)

@@ -13,7 +13,7 @@ import pytest
 
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 def proposed(line: str, *, bootstrap: str | None, shell: str = "bash") -> list[str]:
@@ -40,20 +40,25 @@ def cluster(kafka: EmbeddedBroker, cli: Cli) -> str:
     return kafka.bootstrap
 
 
+def comes(line: str, expected: list[str], *, bootstrap: str | None, shell: str = "bash") -> None:
+    """Completion proposes nothing when the cluster does not answer within a second."""
+    until(lambda: proposed(line, bootstrap=bootstrap, shell=shell) == expected, f"{expected} are proposed")
+
+
 def test_names_of_topics_and_groups_come_from_the_cluster(cluster: str) -> None:
-    assert proposed("barnabas topics describe ord", bootstrap=cluster) == ["orders", "orders-late"]
-    assert proposed("barnabas topics delete payments or", bootstrap=cluster) == ["orders", "orders-late"]
-    assert proposed("barnabas consume pay", bootstrap=cluster) == ["payments"]
-    assert proposed("barnabas configs alter --topic pay", bootstrap=cluster) == ["payments"]
-    assert proposed("barnabas groups describe b", bootstrap=cluster) == ["billing"]
-    assert proposed("barnabas acls add --topic pay", bootstrap=cluster) == ["payments"]
-    assert proposed("barnabas acls list --group b", bootstrap=cluster) == ["billing"]
-    assert proposed(f"barnabas topics describe --bootstrap {cluster} pay", bootstrap=None) == ["payments"]
+    comes("barnabas topics describe ord", ["orders", "orders-late"], bootstrap=cluster)
+    comes("barnabas topics delete payments or", ["orders", "orders-late"], bootstrap=cluster)
+    comes("barnabas consume pay", ["payments"], bootstrap=cluster)
+    comes("barnabas configs alter --topic pay", ["payments"], bootstrap=cluster)
+    comes("barnabas groups describe b", ["billing"], bootstrap=cluster)
+    comes("barnabas acls add --topic pay", ["payments"], bootstrap=cluster)
+    comes("barnabas acls list --group b", ["billing"], bootstrap=cluster)
+    comes(f"barnabas topics describe --bootstrap {cluster} pay", ["payments"], bootstrap=None)
 
 
 @pytest.mark.parametrize(("shell", "expected"), [("zsh", "_arguments '*: :((\"payments\"))'"), ("fish", "payments")])
 def test_the_other_shells_get_the_same_names(shell: str, expected: str, cluster: str) -> None:
-    assert proposed("barnabas topics describe pay", bootstrap=cluster, shell=shell) == [expected]
+    comes("barnabas topics describe pay", [expected], bootstrap=cluster, shell=shell)
 
 
 def test_names_of_settings_and_commands_need_no_cluster() -> None:

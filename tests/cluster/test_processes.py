@@ -54,8 +54,14 @@ def create(running: Running, topic: str) -> None:
 
 
 def leaders(running: Running, topic: str) -> dict[int, int]:
-    found = AdminClient({"bootstrap.servers": running.bootstrap}).list_topics(topic, timeout=PATIENCE_SECONDS)
-    return {each.id: each.leader for each in found.topics[topic].partitions.values()}
+    admin = AdminClient({"bootstrap.servers": running.bootstrap})
+
+    def known() -> dict[int, int]:
+        found = admin.list_topics(topic, timeout=PATIENCE_SECONDS).topics[topic].partitions.values()
+        return {each.id: each.leader for each in found} if all(each.leader >= 0 for each in found) else {}
+
+    # The process that is asked may learn of the topic later than the one that created it.
+    return until(known, f"the leaders of {topic} are known")
 
 
 def produce(running: Running, topic: str, values: list[bytes]) -> None:

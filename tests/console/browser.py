@@ -42,6 +42,10 @@ def started_browser() -> Iterator[Browser]:
         browser.close()
 
 
+# What htmx logs about a request that the browser ends because the page is left.
+_LEFT: Final = ("htmx:afterRequest", "htmx:sendAbort")
+
+
 @contextmanager
 def opened_page(browser: Browser, url: str, *, width: int = 1280, dark: bool = False, expected: tuple[str, ...] = ()) -> Iterator[Page]:
     """A page of the console. The test fails if the page logs an error, for example because the
@@ -52,7 +56,7 @@ def opened_page(browser: Browser, url: str, *, width: int = 1280, dark: bool = F
     errors: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning") and not any(each in message.text for each in ("status of 4", *expected)):
+        if message.type in ("error", "warning") and not any(each in message.text for each in ("status of 4", *_LEFT, *expected)):
             errors.append(message.text)
 
     context.set_default_timeout(STEP_MILLISECONDS_MAX)

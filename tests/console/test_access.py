@@ -64,7 +64,7 @@ def test_every_answer_has_the_security_headers_and_a_page_has_nothing_inline(cli
 def test_the_cookie_is_signed_and_not_for_scripts(client: ConsoleClient, console: ConsoleThread) -> None:
     import httpx
 
-    cookie = httpx.get(f"{console.url}/clusters").headers["set-cookie"]
+    cookie = httpx.get(f"{console.url}/clusters", timeout=60).headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
     value = client.http.cookies["barnabas_console"]

@@ -165,6 +165,7 @@ def test_a_person_logs_in_and_creates_a_topic_with_the_keyboard_alone(
     with opened_page(browser, by_scram.url) as page:
         page.goto(_TOPICS)
         # The cursor is in the first field that a person fills in.
+        expect(page.get_by_label("User", exact=True)).to_be_focused()
         page.keyboard.type(settings["sasl.username"])
         tab_to(page, page.get_by_label("Password", exact=True))
         page.keyboard.type(settings["sasl.password"])

@@ -62,9 +62,13 @@ def test_records_of_apache_kafka_are_read_found_and_sent(at_kafka: ConsoleClient
             producer.produce("payments", json.dumps({"n": number, "outcome": outcome}), f"key-{number}")
         producer.flush()
         producer.commit_transaction() if outcome == "commit" else producer.abort_transaction()
-    shown = at_kafka.get(records, begin="oldest", size=100)["records"]
-    states = {(json.loads(each["value"]["text"])["outcome"], each["transaction"]) for each in shown}
-    assert (len(shown), states) == (40, {("commit", "committed"), ("abort", "aborted")})
+
+    def states() -> tuple[int, set[tuple[str, str]]]:
+        shown = at_kafka.get(records, begin="oldest", size=100)["records"]
+        return len(shown), {(json.loads(each["value"]["text"])["outcome"], each["transaction"]) for each in shown}
+
+    # Kafka writes the markers after it has answered the producer.
+    until(lambda: states() == (40, {("commit", "committed"), ("abort", "aborted")}), "every marker is written", seen=states)
     found = at_kafka.get(records, begin="oldest", key="key-7")
     assert [json.loads(each["value"]["text"])["n"] for each in found["records"]] == [7, 7]
     assert len({each["partition"] for each in found["records"]}) == 1
@@ -127,6 +131,7 @@ def test_sql_schemas_and_pipelines_work_at_apache_kafka(at_kafka: ConsoleClient,
 def test_moves_users_quotas_and_rates_of_apache_kafka(at_kafka: ConsoleClient) -> None:
     apache = "/clusters/apache"
     at_kafka.post(f"{apache}/topics", name="moved", partitions=2)
+    until(lambda: at_kafka.http.get(f"/api{apache}/topics/moved").status_code == 200, "the broker knows the topic")
     plan = at_kafka.get(f"{apache}/reassignment/plan", topics="moved", brokers=1)
     assert (plan["partitions"], plan["page"]["total"], plan["ongoing"]) == (2, 0, 0)
     refused = at_kafka.http.get(f"/api{apache}/reassignment/plan", params={"drain": 1})

@@ -21,7 +21,7 @@ MOVES = "/clusters/three/reassignment"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[EmbeddedCluster]:
-    with EmbeddedCluster() as started:
+    with EmbeddedCluster(config={"auto.leader.rebalance.enable": False}) as started:
         yield started
 
 

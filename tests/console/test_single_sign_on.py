@@ -42,7 +42,7 @@ def _log_in(client: ConsoleClient, next_page: str = "/clusters") -> httpx.Respon
     """As a browser does: from the console to the provider, and back with a code."""
     to_provider = client.http.get("/login/oidc", params={"next": next_page})
     assert to_provider.status_code == 303
-    back = httpx.get(to_provider.headers["location"])
+    back = httpx.get(to_provider.headers["location"], timeout=60)
     parts = urlsplit(back.headers["location"])
     return client.http.get(f"{parts.path}?{parts.query}")
 
@@ -72,7 +72,7 @@ def test_a_cluster_that_takes_tokens_only_has_no_login_with_a_password(oidc_cons
 def test_a_code_of_another_session_or_a_forged_state_is_refused(oidc_console: ConsoleThread) -> None:
     victim, attacker = oidc_console.client(), oidc_console.client()
     to_provider = attacker.http.get("/login/oidc")
-    back = urlsplit(httpx.get(to_provider.headers["location"]).headers["location"])
+    back = urlsplit(httpx.get(to_provider.headers["location"], timeout=60).headers["location"])
     answer = victim.http.get(f"{back.path}?{back.query}")
     assert answer.status_code == 403
     assert "did not begin here" in answer.text

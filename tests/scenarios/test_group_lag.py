@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from barnabas.node import group_lag
 from barnabas.testing import EmbeddedBroker
+from peers.ports import free_port
 from tests.scenarios.client import Client
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -21,10 +21,7 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free: int = probe.getsockname()[1]
-        return free
+    return free_port()
 
 
 @pytest.fixture

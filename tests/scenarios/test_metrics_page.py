@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import platform
-import socket
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -39,6 +38,7 @@ from barnabas.telemetry.catalogue import (
     RESPONSE_ERRORS,
 )
 from barnabas.testing import EmbeddedBroker
+from peers.ports import free_port
 from tests.scenarios.client import Client
 from tests.scenarios.tiered.tiered_broker import (
     EARLIEST,
@@ -54,10 +54,7 @@ from tests.waiting import PATIENCE_SECONDS, until
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free: int = probe.getsockname()[1]
-        return free
+    return free_port()
 
 
 @pytest.fixture
@@ -185,7 +182,7 @@ def used(port: int, tmp_path: Path) -> Iterator[EmbeddedBroker]:
         for _ in range(3):
             client.produce_batch("table", 0, build_batch([Record(0, int(time.time() * 1000), b"key", bytes(600_000))]))
         fill(client, "tiered", 6)
-        until(lambda: client.end_offset("tiered", timestamp=EARLIEST) >= RECORDS_PER_SEGMENT, "remote segments are deleted")
+        until(lambda: client.end_offset("tiered", timestamp=EARLIEST) >= 2 * RECORDS_PER_SEGMENT, "all that has expired is deleted")
         until(lambda: _read_remotely(client), "remote segments are read")
         yield kafka
 
@@ -197,10 +194,19 @@ def _read_remotely(client: Client) -> bool:
 
 
 def test_everything_in_the_catalogue_is_on_the_page_of_a_node_that_was_used(used: EmbeddedBroker, port: int) -> None:
-    def reclaimed() -> bool:
-        return read_page(port)["barnabas_cleaner_bytes_reclaimed_total"] > 0
+    # The log begins later as soon as remote segments have expired, and they are deleted after that.
+    done = {
+        "barnabas_retention_bytes_total": SEGMENT_BYTES,
+        "barnabas_cleaner_bytes_reclaimed_total": 500_000,
+        'barnabas_remote_copy_bytes_total{topic="tiered"}': 3 * SEGMENT_BYTES,
+        'barnabas_remote_delete_bytes_total{topic="tiered"}': 0,
+    }
 
-    until(reclaimed, "the table is compacted")
+    def cleaned() -> bool:
+        page = read_page(port)
+        return all(page.get(name, 0) > least for name, least in done.items())
+
+    until(cleaned, "segments are deleted, compacted, and deleted from the remote store")
     page = read_page(port)
     names = {name.partition("{")[0] for name in page}
     missing = {metric for metric in CATALOGUE if not any(name.startswith(metric.name) for name in names)}
@@ -218,10 +224,6 @@ def test_everything_in_the_catalogue_is_on_the_page_of_a_node_that_was_used(used
     }
     assert missing - {RESPONSE_ERRORS} == TROUBLES | without
     assert page["barnabas_log_directories_offline"] == 0
-    assert page["barnabas_retention_bytes_total"] > SEGMENT_BYTES
-    assert page["barnabas_cleaner_bytes_reclaimed_total"] > 500_000
     assert page["barnabas_cleaner_delay_seconds_max"] == 0
-    assert page['barnabas_remote_copy_bytes_total{topic="tiered"}'] > 3 * SEGMENT_BYTES
     assert page['barnabas_remote_copy_lag_bytes{topic="tiered"}'] >= 0
     assert page['barnabas_remote_fetch_bytes_total{topic="tiered"}'] > 0
-    assert page['barnabas_remote_delete_bytes_total{topic="tiered"}'] > 0

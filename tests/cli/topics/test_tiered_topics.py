@@ -10,7 +10,7 @@ import pytest
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
 from tests.scenarios.client import Client
-from tests.scenarios.tiered.tiered_broker import RECORDS_PER_SEGMENT, TIERED, fill, tiered_broker, wait_until_tiered
+from tests.scenarios.tiered.tiered_broker import RECORDS_PER_SEGMENT, TIERED, fill, tiered_broker, wait_until_settled
 from tests.waiting import until
 
 SEGMENTS = 4
@@ -27,7 +27,7 @@ def broker(store: Path) -> Iterator[EmbeddedBroker]:
         with Client(kafka.bootstrap) as client:
             client.create_topic("large", 1, TIERED)
             fill(client, "large", SEGMENTS)
-            wait_until_tiered(client, "large", (SEGMENTS - 2) * RECORDS_PER_SEGMENT)
+            wait_until_settled(client, "large", SEGMENTS)
             # Read once, so that the cache has indexes.
             until(lambda: client.fetch("large", offset=37).records, "the remote part is read")
         yield kafka

@@ -55,7 +55,7 @@ class Receiving:
         return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def receiving() -> Iterator[Receiving]:
     port = free_port()
     with collector() as there, kafka_tools() as tools:
@@ -65,7 +65,7 @@ def receiving() -> Iterator[Receiving]:
             assert kafka.complaints == ""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def subscribed(receiving: Receiving) -> Receiving:
     """Every client pushes everything, twice a second."""
     receiving.tool("--alter", "--name", "everything", "--metrics", "*", "--interval", "500")

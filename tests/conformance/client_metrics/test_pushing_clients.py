@@ -77,9 +77,13 @@ def test_the_java_producer_pushes_its_metrics(subscribed: Receiving) -> None:
     assert per_topic == {**labels, "topic": "t"}
     ((info, _),) = subscribed.shown("java-producer")["barnabas_client_info"]
     assert info["client_software_name"] == "apache-kafka-java"
+
     # Deltas at the collector add up to the counter of the page.
+    def forwarded_total() -> float:
+        return sum(metrics["org.apache.kafka.producer.record.send.total"] for _, metrics in forwarded(subscribed, "java-producer"))
+
+    until(lambda: forwarded_total() == sent, "the deltas add up", seen=forwarded_total)
     pushes = forwarded(subscribed, "java-producer")
-    assert sum(metrics["org.apache.kafka.producer.record.send.total"] for _, metrics in pushes) == sent
     assert all(len(metrics) > 50 for _, metrics in pushes)
 
 

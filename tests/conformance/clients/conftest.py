@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 MakeTopic = Callable[..., str]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def broker() -> Iterator[EmbeddedBroker]:
     # Tests choose the timestamps of their records, so retention must not run, however long the
     # tests take.
@@ -41,7 +41,7 @@ def broker() -> Iterator[EmbeddedBroker]:
         assert running.complaints == ""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bootstrap(broker: EmbeddedBroker) -> str:
     return broker.bootstrap
 

@@ -24,7 +24,7 @@ PATIENT = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def tools() -> Iterator[Tools]:
     with kafka_tools() as runner:
         yield runner

@@ -42,7 +42,13 @@ def controllers(cluster: Cluster) -> tuple[str, str]:
 def test_topics_are_created_on_all_brokers_evenly(tools: Tools, cluster: Cluster, view: View) -> None:
     made = ("--topic", "even", "--partitions", "6", "--replication-factor", "3")
     assert "Created topic even" in tools.run(TOPICS, *brokers(cluster), "--create", *made)
-    described = tools.run(TOPICS, *brokers(cluster), "--describe", "--topic", "even")
+
+    def shown() -> str | None:
+        """The tool may ask another broker, which learns of the topic a moment later."""
+        ended = tools.try_run(TOPICS, *brokers(cluster), "--describe", "--topic", "even")
+        return ended.out if ended.status == 0 else None
+
+    described = until(shown, "the brokers know the topic")
     assert re.search(r"PartitionCount: 6\s+ReplicationFactor: 3", described)
     leaders = re.findall(r"Leader: (\d+)", described)
     assert sorted(leaders) == ["1", "1", "2", "2", "3", "3"]

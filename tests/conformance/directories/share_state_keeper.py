@@ -55,6 +55,8 @@ class Keeper:
         assert not any(each.error_code for each in answer.results[0].partitions), answer
 
     def found(self) -> None:
+        # Metadata names only brokers that are not fenced, and Kafka opens its port before.
+        until(lambda: self._client.ask(MetadataRequest(topics=[]), 12).brokers, "the broker is unfenced")
         topics = [
             CreatableTopic(name=name, num_partitions=share_states.PARTITIONS, replication_factor=1, assignments=[], configs=[])
             for name in (share_states.TOPIC, DOOMED)

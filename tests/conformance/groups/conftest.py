@@ -54,7 +54,7 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
         gc.collect()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def node() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(process=True, config=QUICK) as running:
         yield running
@@ -62,12 +62,12 @@ def node() -> Iterator[EmbeddedBroker]:
         assert running.complaints == ""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bootstrap(node: EmbeddedBroker) -> str:
     return node.bootstrap
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def admin(bootstrap: str) -> AdminClient:
     return AdminClient({**QUIET, "bootstrap.servers": bootstrap})
 

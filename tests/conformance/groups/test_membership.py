@@ -63,7 +63,8 @@ def test_a_killed_member_is_replaced_when_its_session_ends(
     victim.kill()
     fill(bootstrap, topic, numbered(0, 10), orphan)
     share_out([survivor], 2)
-    until(lambda: survivor.values == numbered(0, 10), "the survivor reads everything", seen=lambda: survivor.values)
+    # A survivor that is starved for its own session reads again what it had not committed.
+    until(lambda: set(survivor.values) == set(numbered(0, 10)), "the survivor reads everything", seen=lambda: survivor.values)
 
 
 @EVERY_MEMBER

@@ -31,13 +31,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=missing))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def node() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(process=True, config=QUICK) as running:
         yield running
         assert running.complaints == ""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bootstrap(node: EmbeddedBroker) -> str:
     return node.bootstrap

@@ -27,13 +27,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def provider() -> Iterator[IdentityProvider]:
     with identity_provider() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm | None]:
     """None where there is no KDC: nodes then have no GSSAPI, and its tests are skipped."""
     if why_missing() is not None:
@@ -51,7 +51,7 @@ def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm | None]:
                 os.environ[name] = value
 
 
-@pytest.fixture(scope="session", params=PROTOCOLS)
+@pytest.fixture(scope="package", params=PROTOCOLS)
 def node(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, provider: IdentityProvider, realm: Realm | None
 ) -> Iterator[SecureNode]:

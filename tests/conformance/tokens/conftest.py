@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=missing))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def both() -> Iterator[tuple[str, str]]:
     with ExitStack() as stack:
         kafka, process = stack.enter_context(apache_kafka(extra=SASL | TOKENS))

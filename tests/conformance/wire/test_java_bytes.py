@@ -49,7 +49,7 @@ class Oracle:
         return answer
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def oracle() -> Iterator[Oracle]:
     program = Path(__file__).with_name("Oracle.java")
     with subprocess.Popen(java_program(program), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

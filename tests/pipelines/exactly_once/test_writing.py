@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from itertools import chain, repeat
 from threading import Event
 from typing import Any
 
@@ -284,7 +285,7 @@ def test_a_producer_that_waits_for_a_dead_coordinator_is_replaced(writer: Writer
         (name,) = writing._producers
         writing._producers[name] = Waiting(writing._producers[name])
     else:
-        kinds: Iterator[Callable[[Any], Any]] = iter([Waiting, lambda producer: producer])
+        kinds: Iterator[Callable[[Any], Any]] = chain([Waiting], repeat(lambda producer: producer))
         monkeypatch.setattr(transactional_producer, "Producer", lambda settings: next(kinds)(Producer(settings)))
     monkeypatch.setattr(writing, "OFFSETS_SECONDS", 1.0)
     assert writer.write(1, "b") == Written(1)

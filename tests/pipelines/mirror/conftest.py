@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RunMirror = Callable[..., list[MirrorReport]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def other_broker() -> Iterator[Broker]:
     with running_broker() as running:
         yield running

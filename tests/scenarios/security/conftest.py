@@ -11,7 +11,7 @@ from tests.scenarios.security.certificates import HOSTS, NOW, Files
 from tests.scenarios.security.events import Event, Events
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def authority() -> CertificateAuthority:
     return CertificateAuthority.make("Barnabas tests", now=NOW)
 
@@ -21,12 +21,12 @@ def files(tmp_path: Path, authority: CertificateAuthority) -> Files:
     return Files(tmp_path, authority)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def node(authority: CertificateAuthority) -> Issued:
     return authority.issue("node", HOSTS, now=NOW)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def alice(authority: CertificateAuthority) -> Issued:
     return authority.issue("alice", now=NOW, organization="Example")
 

@@ -23,6 +23,7 @@ from tests.scenarios.tiered.tiered_broker import (
     remote_logs,
     tiered_broker,
     value_of,
+    wait_until_settled,
     wait_until_tiered,
 )
 from tests.waiting import until
@@ -93,9 +94,10 @@ def test_an_unreachable_store_slows_no_local_work_and_keeps_all_segments_on_the_
     with tiered_broker(store) as kafka, Client(kafka.bootstrap) as client:
         client.create_topic("t", 1, TIERED)
         end = fill(client, "t", 4)
-        wait_until_tiered(client, "t", RECORDS_PER_SEGMENT)
+        wait_until_settled(client, "t", 4)
         moved = away(store)
         end = fill(client, "t", 4, first=end)
+        wait_until_tiered(client, "t", 3 * RECORDS_PER_SEGMENT)
         tiered, segments = client.end_offset("t", timestamp=LATEST_TIERED), len(local_logs(kafka, "t"))
         assert segments >= 4
         local = client.end_offset("t", timestamp=EARLIEST_LOCAL)

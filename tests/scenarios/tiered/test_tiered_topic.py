@@ -28,6 +28,7 @@ from tests.scenarios.tiered.tiered_broker import (
     remote_logs,
     tiered_broker,
     value_of,
+    wait_until_settled,
     wait_until_tiered,
 )
 from tests.waiting import PATIENCE_SECONDS, until
@@ -65,7 +66,7 @@ def topic(broker: EmbeddedBroker) -> str:
     with Client(broker.bootstrap) as client:
         client.create_topic("large", 1, TIERED)
         fill(client, "large", SEGMENTS, timestamp=YESTERDAY_MS)
-        wait_until_tiered(client, "large", (SEGMENTS - 3) * RECORDS_PER_SEGMENT)
+        wait_until_settled(client, "large", SEGMENTS)
     return "large"
 
 

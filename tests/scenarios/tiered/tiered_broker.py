@@ -39,6 +39,8 @@ def tiered_broker(store: Path, *, process: bool = False, **config: str) -> Embed
             "log.retention.check.interval.ms": "50",
             "log.initial.task.delay.ms": "0",
             "rlmm.config.remote.log.metadata.topic.num.partitions": "3",
+            # Kafka's half a second would end reads with an empty answer on a busy machine.
+            "remote.fetch.max.wait.ms": "180000",
             **{name.replace("_", "."): value for name, value in config.items()},
         },
     )
@@ -69,6 +71,14 @@ def remote_logs(store: Path, topic: str = "") -> list[Path]:
 
 def local_logs(broker: EmbeddedBroker, topic: str) -> list[str]:
     return sorted(name for name in os.listdir(Path(broker.data_dir) / f"{topic}-0") if name.endswith(".log"))
+
+
+def wait_until_settled(client: Client, topic: str, segments: int) -> None:
+    """Waits until all closed ones of a number of segments are remote, and no more of them leave the
+    disk."""
+    wait_until_tiered(client, topic, (segments - 2) * RECORDS_PER_SEGMENT)
+    last = (segments - 1) * RECORDS_PER_SEGMENT - 1
+    until(lambda: client.end_offset(topic, timestamp=LATEST_TIERED) == last, f"{topic} is remote up to {last}")
 
 
 def wait_until_tiered(client: Client, topic: str, offset: int) -> None:

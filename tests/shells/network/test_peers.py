@@ -251,15 +251,16 @@ def test_a_timeout_of_the_oldest_request_replaces_the_connection() -> None:
         visits += 1
         await visitor.greet()
         asked = await visitor.request()
-        if visits > 1:
-            visitor.writer.write(answer(asked.correlation_id, heartbeat_response(1), asked.api_version))
+        visitor.writer.write(answer(asked.correlation_id, heartbeat_response(visits), asked.api_version))
         await visitor.reader.read()
 
     async def ask(peer: Peer) -> None:
+        # A request that times out before there is a connection is never sent.
+        assert (await coming(peer.send(heartbeat(), timeout_ms=PATIENCE_MS))).throttle_time_ms == 1
         late, behind = peer.send(heartbeat(), timeout_ms=50), peer.send(heartbeat(), timeout_ms=PATIENCE_MS)
         assert await coming(late) is ErrorCode.REQUEST_TIMED_OUT
         assert await coming(behind) is ErrorCode.NETWORK_EXCEPTION
-        assert (await coming(peer.send(heartbeat(), timeout_ms=PATIENCE_MS))).throttle_time_ms == 1
+        assert (await coming(peer.send(heartbeat(), timeout_ms=PATIENCE_MS))).throttle_time_ms == 2
 
     asyncio.run(asked_of(visit, ask))
 
