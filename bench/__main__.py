@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import charts, kept_results, machine, report
+from bench import charts, kept_results, machine, readme_table, report
 from bench.measurement import FULL, QUICK, Effort, Row
 from bench.peers.page import page as peers_page
 from bench.peers.rows import ALL as PEER_ROWS
@@ -34,6 +34,7 @@ QUICK_ROUNDS = 1
 # The code of a program that Ctrl-C ended.
 INTERRUPTED = 130
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+README = PAGE.parent.parent / "README.md"
 
 # Wide enough for the table when the output has no width: a file, or a pipe.
 console = Console(width=None if sys.stdout.isatty() else 140)
@@ -45,7 +46,10 @@ def main() -> int:
     arguments = _parse_arguments()
     if arguments.draw:
         target = arguments.output or PAGE
-        _draw(kept_results.load(target.with_suffix(".json").read_text()).comparisons, target)
+        comparisons = kept_results.load(target.with_suffix(".json").read_text()).comparisons
+        _draw(comparisons, target)
+        if target == PAGE:
+            _write_readme(comparisons)
         return 0
     if arguments.only == "peers":
         return _measure_peers(arguments)
@@ -103,6 +107,12 @@ def _write(run: report.Run, target: Path) -> None:
     drawn = _draw(run.comparisons(), target)
     target.write_text(report.page(run, drawn))
     target.with_suffix(".json").write_text(kept_results.dump(run.kept()))
+    if target == PAGE:
+        _write_readme(run.comparisons())
+
+
+def _write_readme(comparisons: Sequence[Comparison]) -> None:
+    README.write_text(readme_table.with_table(README.read_text(), comparisons))
 
 
 def _with_earlier(results: Sequence[RowResult]) -> list[RowResult]:
@@ -161,7 +171,11 @@ def _parse_arguments() -> argparse.Namespace:
         action="store_true",
         help="measure the chosen rows again and keep the others of docs/benchmarks.md; each row is written as soon as it is done",
     )
-    parser.add_argument("--draw", action="store_true", help="measure nothing; draw the figures again from the results beside the page")
+    parser.add_argument(
+        "--draw",
+        action="store_true",
+        help="measure nothing; write the figures and the README's table again from kept results",
+    )
     parser.add_argument(
         "--output",
         type=Path,

@@ -72,21 +72,43 @@ def why_no_java_programs() -> str | None:
 def closed_loop(
     *, port: int, topic: str, connections: int, partitions: int, seconds: float, records: int = 1, value_bytes: int = 100, acks: int = -1
 ) -> dict[str, float]:
-    options = {
-        "port": port,
-        "topic": topic,
-        "connections": connections,
-        "partitions": partitions,
-        "seconds": seconds,
-        "records": records,
-        "value-bytes": value_bytes,
-        "acks": acks,
-    }
-    return run_json([str(_closed_loop()), *(f"--{name}={value}" for name, value in options.items())])
+    return _run_closed_loop(
+        {
+            "port": port,
+            "topic": topic,
+            "connections": connections,
+            "partitions": partitions,
+            "seconds": seconds,
+            "records": records,
+            "value-bytes": value_bytes,
+            "acks": acks,
+        }
+    )
 
 
 def commit_loop(*, port: int, group: str, topic: str, connections: int, partitions: int, seconds: float) -> dict[str, float]:
-    options = {"port": port, "group": group, "topic": topic, "connections": connections, "partitions": partitions, "seconds": seconds}
+    return _run_closed_loop(
+        {"port": port, "group": group, "topic": topic, "connections": connections, "partitions": partitions, "seconds": seconds}
+    )
+
+
+def fetch_loop(
+    *, port: int, topic: str, fetched_offsets: int, sessions: bool, connections: int, partitions: int, seconds: float
+) -> dict[str, float]:
+    return _run_closed_loop(
+        {
+            "port": port,
+            "topic": topic,
+            "fetch": fetched_offsets,
+            "sessions": int(sessions),
+            "connections": connections,
+            "partitions": partitions,
+            "seconds": seconds,
+        }
+    )
+
+
+def _run_closed_loop(options: Mapping[str, str | int | float]) -> dict[str, float]:
     return run_json([str(_closed_loop()), *(f"--{name}={value}" for name, value in options.items())])
 
 
