@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages import incremental_alter_configs as incremental
 from barnabas.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from tests.conformance.differential.pair import Pair, Peer
@@ -42,9 +43,11 @@ def altering(*resources: tuple[int, str, list[Change]], dry: bool = False) -> in
 
 
 def set_group(pair: Pair, group: str, *changes: Change) -> None:
-    """Settings of a group on both sides. Kafka answers before its broker has them, and a member
-    that joins in between would join a group without them."""
-    pair.same(altering((GROUP, group, list(changes))), [1])
+    """Settings of a group on both sides, or the same refusal. Kafka answers before its broker has
+    them, and a member that joins in between would join a group without them."""
+    ((kafka, _),) = pair.same(altering((GROUP, group, list(changes))), [1])
+    if kafka.responses[0].error_code != ErrorCode.NONE:
+        return
     wanted = {name: value for name, _, value in changes}
     for peer in pair.peers:
 
