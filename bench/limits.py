@@ -22,7 +22,7 @@ LIMITS: Mapping[str, str] = {
         "Until a consumer or streams group is stable, its members wait for a heartbeat of 100 ms with either server; "
         "the rest is within the noise of a few milliseconds. "
         "After a death all members send a heartbeat at once, and Barnabas serves them in turn on one core, Apache Kafka on both. "
-        "Barnabas computes only what changes of an assignment already; what remains is the time of fifty heartbeats."
+        "Barnabas computes only what changes of an assignment already; the rest is the time of fifty heartbeats."
     ),
     "produce with schema ids validated": (
         "To read the ids, the broker decompresses each batch; Apache Kafka has no such setting and leaves batches closed."
