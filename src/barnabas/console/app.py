@@ -104,8 +104,9 @@ class ConsoleApp:
         if call.operation.needs_session and call.basic_login is None:
             await renew_identity(call)
         self._check_session(call)
+        call.logins = dict(call.session.logins)
         if call.session.identity is not None:
-            await log_in_with_identity(call)
+            await log_in_with_identity(call, call.session.identity)
         given: dict[str, Any] = {}
         if operation.method == "GET":
             for name in call.request.query_params:

@@ -28,24 +28,26 @@ from barnabas.wire.messages.create_delegation_token import CreateDelegationToken
 _TOKEN_MECHANISM: Final = "SCRAM-SHA-512"  # noqa: S105 - the name of a mechanism
 
 
-async def log_in_with_identity(call: Call) -> None:
+async def log_in_with_identity(call: Call, identity: Identity) -> None:
     """For the cluster of the path, or for all of them where the path names none."""
     named = call.services.settings.cluster(call.cluster_name)
     clusters = (named,) if named is not None else call.services.settings.clusters
-    missing = [each for each in clusters if each.has_logins and each.name not in call.session.logins]
-    await asyncio.gather(*(_log_in(call, each, raises=named is not None) for each in missing))
+    missing = [each for each in clusters if each.has_logins and each.name not in call.logins]
+    await asyncio.gather(*(_log_in(call, each, identity, raises=named is not None) for each in missing))
 
 
-async def _log_in(call: Call, cluster: ClusterSettings, *, raises: bool) -> None:
-    identity = call.session.identity
-    assert identity is not None
+async def _log_in(call: Call, cluster: ClusterSettings, identity: Identity, *, raises: bool) -> None:
     try:
         login = await _login(call, cluster, identity)
     except ConsoleError:
         if raises:
             raise
         return
-    if login is not None:
+    if login is None:
+        return
+    call.logins[cluster.name] = login
+    if call.session.identity is identity:
+        # Otherwise the person has logged out meanwhile, or another request has renewed the token.
         call.session.logins[cluster.name] = login
 
 

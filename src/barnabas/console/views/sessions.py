@@ -112,7 +112,7 @@ def _oidc(call: Call) -> OidcSettings:
 
 
 async def session_view(call: Call) -> SessionView:
-    principals = {name: login.principal for name, login in call.session.logins.items()}
+    principals = {name: login.principal for name, login in call.logins.items()}
     return SessionView(call.services.signer.token(call.session.id) if call.session.id else "", principals)
 
 
@@ -123,7 +123,7 @@ async def audit_view(call: Call) -> AuditView:
     def may_see(cluster: str) -> bool:
         found = services.settings.cluster(cluster)
         is_open = found is not None and not found.has_logins and call.session.identity is not None
-        return found is None or is_open or not services.settings.needs_login(found) or cluster in call.session.logins
+        return found is None or is_open or not services.settings.needs_login(found) or cluster in call.logins
 
     seen = [each for each in services.audit.latest if may_see(each.cluster)]
     return AuditView(seen, services.settings.audit_file)

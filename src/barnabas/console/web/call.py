@@ -30,6 +30,9 @@ class Call:
     """Whether the answer is JSON and no page."""
     basic_login: Login | None = None
     """The login of a request with HTTP Basic credentials, which has no session of its own."""
+    logins: dict[str, Login] = field(default_factory=dict)
+    """The logins at clusters that this request was accepted with. Another request of the session
+    may renew or end those of the session before this one is done."""
 
     @property
     def cluster_name(self) -> str:
@@ -43,7 +46,7 @@ class Call:
 
     @property
     def principal(self) -> str:
-        login = self.basic_login or self.session.logins.get(self.cluster_name)
+        login = self.basic_login or self.logins.get(self.cluster_name)
         if login is not None:
             return login.principal
         return self.session.identity.principal if self.session.identity is not None else "User:ANONYMOUS"
