@@ -4,7 +4,6 @@ synchronisation of topics and groups.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -27,6 +26,7 @@ from barnabas.pipelines.mirror.schemas import MirroredSchemas, SchemasMode
 from barnabas.pipelines.mirror.selection import Policy, TopicSelection
 from barnabas.pipelines.mirror.topics import MirroredTopics
 from barnabas.pipelines.running.sentences import sentence_of, text_of
+from barnabas.pipelines.running.spark_reports import new_reports
 from barnabas.pipelines.session import jvm_gone, log_name
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Mirror:
         query.stop()
 
     def _is_noted(self, query: StreamingQuery, batch: int) -> bool:
-        return batch < 0 or any(each.batchId == batch and each.numInputRows for each in query.recentProgress)
+        return batch < 0 or any(each["batchId"] == batch and each["numInputRows"] for each in new_reports(query, after=""))
 
     def _sync(self, syncs: OffsetSyncs) -> None:
         self._topics.keep_in_step(settings=True)
@@ -203,12 +203,10 @@ class Mirror:
         self._moved_groups = self._groups.keep_in_step(syncs, self._topics.partitions)
 
     def _report(self, query: StreamingQuery, observer: Observer) -> None:
-        for each in query.recentProgress:
-            progress: dict[str, Any] = json.loads(each.json)
-            # Not by number: while it waits, Spark reports under the number of the next batch.
-            if progress["timestamp"] > self._reported:
-                self._reported = progress["timestamp"]
-                observer(self._report_of(progress))
+        # Not by number: while it waits, Spark reports under the number of the next batch.
+        for progress in new_reports(query, after=self._reported):
+            self._reported = progress["timestamp"]
+            observer(self._report_of(progress))
 
     def _report_of(self, progress: dict[str, Any]) -> MirrorReport:
         return MirrorReport(

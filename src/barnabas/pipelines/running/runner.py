@@ -13,7 +13,6 @@ data is safe: every query has its own checkpoint.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,6 +28,7 @@ from barnabas.pipelines.running.build import build, located_errors
 from barnabas.pipelines.running.preflight import check_topics
 from barnabas.pipelines.running.progress import Progress, progress_of
 from barnabas.pipelines.running.sentences import sentence_of
+from barnabas.pipelines.running.spark_reports import new_reports
 from barnabas.pipelines.running.stop_signals import SIGNAL_SECONDS_MAX
 from barnabas.pipelines.schema_changes.acceptance import take_over
 from barnabas.pipelines.schema_changes.endings import SchemaEnding, ending_of
@@ -65,8 +65,7 @@ class RunningQuery:
     rows_written: dict[int, int] = field(default_factory=dict)
 
     def new_progress(self) -> list[Progress]:
-        reports = [json.loads(each.json) for each in self.query.recentProgress]
-        fresh = [each for each in reports if each["timestamp"] > self.reported]
+        fresh = new_reports(self.query, self.reported)
         for report in fresh:
             self.observed(report.get("observedMetrics") or {})
         if fresh:
