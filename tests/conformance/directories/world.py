@@ -21,6 +21,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.effective_configs import ConfigSource
+from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.wire.messages.incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
 from tests.conformance.differential.raw_client import RawClient
@@ -85,8 +86,15 @@ class World:
         ]
         resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=changes)
         with RawClient(bootstrap) as client:
-            (answer,) = client.ask(IncrementalAlterConfigsRequest(resources=[resource], validate_only=False), 1).responses
-        assert answer.error_code == 0, answer
+
+            def changed() -> bool:
+                (answer,) = client.ask(IncrementalAlterConfigsRequest(resources=[resource], validate_only=False), 1).responses
+                # A change waits until the disk has it, and a busy disk may need longer than the
+                # 30 s of a request.
+                assert answer.error_code in (ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT), answer
+                return bool(answer.error_code == ErrorCode.NONE)
+
+            until(changed, "the settings are changed")
         known = self.settings.setdefault((kind, name), {})
         for key, value in values.items():
             if value is None:
