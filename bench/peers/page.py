@@ -148,7 +148,7 @@ def _explanations(run: PeerRun) -> list[str]:
     abouts = {result.row.family: result.row.about for result in run.results}
     lines = ["", "## How to read it", "", "1 MB is 10^6 bytes, 1 KB is 1,000 bytes.", "A GB counts values only.", ""]
     lines += [f"- **{family}**: {sentence_a_line(about)}" for family, about in abouts.items()]
-    return [*lines, "- **server CPU**: user and system time of the server's process while the load ran, in ticks of 10 ms."]
+    return [*lines, "- **server CPU**: user and system time of the server's process while the load ran."]
 
 
 def _circumstances(run: PeerRun) -> list[str]:

@@ -76,8 +76,7 @@ class GroupStability:
                 recovered = uvloop.run(self._recover(new_crowd()))
                 return (
                     statistics.median(each.seconds for each in formed) * 1000,
-                    # The kernel counts in ticks of 10 ms, which the mean of several evens out.
-                    statistics.fmean(each.cpu_seconds for each in formed) * 1000,
+                    statistics.median(each.cpu_seconds for each in formed) * 1000,
                     recovered * 1000,
                     recovered * 1000 - SESSION_TIMEOUT_MS,
                 )

@@ -21,7 +21,7 @@ from bench.systems import ApacheKafka, Barnabas, System
 from peers import apache_kafka
 
 PAGE = apache_kafka.ROOT / "docs" / "scale.md"
-# Processor time is counted in hundredths of a second.
+# Processor time of a tenth of a millisecond is noise.
 DECIMALS = 4
 SYSTEMS: dict[str, type[System]] = {"barnabas": Barnabas, "kafka": ApacheKafka}
 
