@@ -18,7 +18,8 @@ from barnabas.model.cannot_start import CannotStart
 from barnabas.testing.faults.fault_count import FaultCount
 from barnabas.testing.faults.fault_rule import FaultRule
 
-START_SECONDS_MAX = 60.0
+# A child that ends is noticed at once; only one that gets no processor time needs so long.
+START_SECONDS_MAX = 180.0
 STOP_SECONDS_MAX = 60.0
 _REPLY_SECONDS_MAX = 60.0
 # The last lines that a child wrote to stderr; bounded, since a child may write for ever.
@@ -58,17 +59,18 @@ class NodeChild:
     def await_ready(self) -> str:
         """The bootstrap address. Raises ``CannotStart`` with the reason of a node that could not
         start."""
+        end = "the broker's process ended before it was ready."
         try:
             reply = self._replies.get(timeout=START_SECONDS_MAX)
         except Empty:
-            reply = None
+            reply, end = None, f"the broker was not ready within {START_SECONDS_MAX:g} seconds."
         if reply is not None and "bootstrap" in reply:
             bootstrap: str = reply["bootstrap"]
             return bootstrap
         self.kill()
         if reply is not None:
             raise CannotStart(reply["error"])
-        raise CannotStart(self.complaints().strip() or "the broker's process ended before it was ready.")
+        raise CannotStart(self.complaints().strip() or end)
 
     def ask_to_stop(self) -> None:
         self.resume()

@@ -16,7 +16,7 @@ from barnabas.testing.faults.fault_count import FaultCount
 from barnabas.testing.faults.fault_rule import FaultRule
 from barnabas.testing.faults.node_faults import NodeFaults
 
-START_SECONDS_MAX = 60.0
+START_SECONDS_MAX = 180.0
 STOP_SECONDS_MAX = 60.0
 # A change of faults takes microseconds, but the loop's thread may have to wait for a processor.
 _CALL_SECONDS_MAX = 60.0
