@@ -6,9 +6,11 @@ answered by every instance, writes by the leader.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from contextlib import suppress
+from typing import Any, Final, Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,6 +23,10 @@ from barnabas.registry.http import Call, answer, refusal, taken_apart
 from barnabas.registry.observation import Observation, api_description, health
 from barnabas.registry.routes import Route, find_route
 from barnabas.registry.service import RegistryService
+
+# How long a write waits for a leader. An instance whose session ended joins the group again within
+# five seconds, because the broker delays the first rebalance of a group by three.
+LEADER_SECONDS_MAX: Final = 10.0
 
 
 class Forwarding(Protocol):
@@ -44,8 +50,19 @@ class RegistryApp:
         self._gate = gate
         self._forwarding = forwarding
         self._observation = Observation(service.state)
+        self._leader_news = asyncio.Event()
+        self._stopped = False
         self.failure: Callable[[], str | None] = lambda: None
         """Why the topic cannot be read at the moment."""
+
+    def leader_changed(self) -> None:
+        """Writes that wait for a leader look again."""
+        self._leader_news.set()
+
+    def stop(self) -> None:
+        """No write waits for a leader any longer."""
+        self._stopped = True
+        self._leader_news.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -88,8 +105,10 @@ class RegistryApp:
             content_type = content_type_for(request.headers.get("accept", ""))
             if content_type is None:
                 raise RegistryError(406, "HTTP 406 Not Acceptable")
-            if route.writes and not self._service.is_leader:
-                return await self._forwarded(call), route
+            if route.writes:
+                await self._await_leader()
+                if not self._service.is_leader:
+                    return await self._forwarded(call), route
             response = answer(await route.endpoint(self._service, call))
             if content_type != CONTENT_TYPE and response.body:
                 response.headers["content-type"] = content_type
@@ -98,6 +117,16 @@ class RegistryApp:
             return refusal(error), route
         except (UnicodeDecodeError, ValueError):
             return refusal(RegistryError(400, "The path or the query cannot be read.")), route
+
+    async def _await_leader(self) -> None:
+        """Returns when a leader is known, or after :data:`LEADER_SECONDS_MAX`."""
+        if self._forwarding is None:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEADER_SECONDS_MAX):
+                while not (self._service.is_leader or self._forwarding.leader_url is not None or self._stopped):
+                    self._leader_news.clear()
+                    await self._leader_news.wait()
 
     async def _forwarded(self, call: Call) -> Response:
         if self._forwarding is None or "x-forward" in call.request.headers:

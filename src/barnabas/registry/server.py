@@ -79,9 +79,9 @@ class RegistryServer:
         )
         if self._gate is not None:
             await self._gate.start()
-        self._election.start()
-        app = RegistryApp(self._service, self._gate, self._forwarding)
+        self._app = app = RegistryApp(self._service, self._gate, self._forwarding)
         app.failure = lambda: self._topic.failure
+        self._election.start()
         self._server = _HttpServer(
             uvicorn.Config(
                 app,
@@ -102,6 +102,7 @@ class RegistryServer:
     def stop(self) -> None:
         self._stop_asked = True
         if self._server is not None:
+            self._app.stop()
             self._server.should_exit = True
 
     async def _stop(self) -> None:
@@ -133,6 +134,7 @@ class RegistryServer:
         elif self._leading is None:
             self._leading = self._loop.create_task(self._begin_to_lead())
         self._forwarding.leader_url = leader.url if leader is not None and not mine else None
+        self._app.leader_changed()
         if self._forwarding.leader_url is not None:
             self._announce()
         self._log.info("registry leader", leader=leader.url if leader is not None else None, this_instance=mine)
@@ -145,6 +147,7 @@ class RegistryServer:
             self._election.renounce()
             return
         self._service.lead(_Writer(self._topic, self._election))
+        self._app.leader_changed()
         self._announce()
 
     def _announce(self) -> None:

@@ -18,6 +18,7 @@ from typing import Final, Protocol, TypeVar
 
 from barnabas.registry.core.decision import Decision
 from barnabas.registry.core.entries import Entry
+from barnabas.registry.core.errors import no_leader
 from barnabas.registry.core.parsed_schemas import ParsedSchemas
 from barnabas.registry.core.state import RegistryState
 from barnabas.schemas.errors import OutOfSteps
@@ -90,6 +91,8 @@ class RegistryService:
 
     async def _written(self, decision: Decision[R]) -> R:
         if decision.entries:
-            assert self._writer is not None, "requests for the leader are forwarded"
+            if self._writer is None:
+                # This instance led when the request came, and an election has begun since.
+                raise no_leader()
             await self._writer.write(decision.entries)
         return decision.answer
