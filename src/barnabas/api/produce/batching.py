@@ -82,7 +82,7 @@ class ProduceBatching:
         """The outcome of each request; None for a request that must go through the handler."""
         now_ms = self._broker.clock.wall_ms()
         if len(arrived) == 1:
-            (partition, acks, _, _), _, records = arrived[0][3]
+            (partition, acks, *_), _, records = arrived[0][3]
             return self._append_to(partition, [(records, acks, None)], now_ms)
         by_partition: dict[Partition, list[int]] = {}
         for place, (_, _, _, (known, _, _)) in enumerate(arrived):
@@ -126,7 +126,7 @@ class ProduceBatching:
             if outcome is None or isinstance(outcome, Refused):
                 serve_and_answer(self._serve_fully, connection, frame)
                 continue
-            partition, acks, _, answer = known
+            partition, acks, _, answer, _ = known
             route = shortcut.route
             if acks == ACKS_ALL and outcome.last_offset >= partition.high_watermark:
                 replicated = shortcut.await_replicas(known, outcome)

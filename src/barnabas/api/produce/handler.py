@@ -93,9 +93,6 @@ _TRANSACTION_DENIED = Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "
 _INTERNAL = Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "only the broker itself may append to an internal topic")
 _WRONG_ACKS = Refused(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be 0, 1 or -1")
 _NO_ZSTD = Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or higher")
-_NO_TRANSACTIONAL_ID = Refused(
-    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactional batches need the transactional id in the request"
-)
 # Replaced by the outcome when the batch has its verdict.
 _UNCHECKED = Refused(ErrorCode.NOT_ENOUGH_REPLICAS, "the schemas of the batch are being validated")
 
@@ -120,9 +117,9 @@ def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[Pr
     unchecked: list[tuple[Promise[Verdict], _Waiting]] = []
     waiting: list[AwaitedEntry] = []
     may_write = EVERYTHING
+    if (broker.access.enabled or request.transactional_id is None) and not _may_use_transaction(broker, caller, request):
+        return _finish(broker, caller, acks, _all_refused(request, _TRANSACTION_DENIED))
     if broker.access.enabled:
-        if not _may_use_transaction(broker, caller, request):
-            return _finish(broker, caller, acks, _all_refused(request, _TRANSACTION_DENIED))
         named = (topic_name(broker, topic.topic_id) if by_id else topic.name for topic in request.topic_data)
         may_write = broker.access.allowed(caller, WRITE_TOPIC, (name for name in named if name is not None))
     for topic in request.topic_data:
@@ -255,11 +252,6 @@ def _checked(
 def _verify(
     broker: Broker, caller: Caller, request: ProduceRequest, unverified: list[_Waiting], waiting: list[AwaitedEntry]
 ) -> list[Promise[None]]:
-    transactional_id = request.transactional_id
-    if transactional_id is None:
-        for each in unverified:
-            each.answers[each.position] = _answer(each.data.index, each.partition, _NO_TRANSACTIONAL_ID)
-        return []
     # An honest request has one producer. A request with several is verified for each of them.
     by_producer: dict[ProducerIdentity, list[_Waiting]] = {}
     for each in unverified:
@@ -276,7 +268,7 @@ def _verify_producer(
     batches: list[_Waiting],
     waiting: list[AwaitedEntry],
 ) -> Promise[None]:
-    assert request.transactional_id is not None
+    assert request.transactional_id is not None, "a transactional batch without one has been refused"
     verifications = [each.partition.verifications.begin(*producer) for each in batches]
 
     def verified(verdicts: Verdicts) -> None:

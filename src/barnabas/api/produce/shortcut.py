@@ -7,9 +7,11 @@ again: one lookup replaces the decoder, the handler and the encoder. The append 
 ordinary one, see :mod:`~barnabas.api.produce.batching`. librdkafka sends such requests all the
 time; a small request takes a third of the CPU time it takes without the shortcut.
 
-The shortcut remembers the meaning of the bytes, never a decision. A request goes through the
-handler when this broker no longer leads the partition, when any error occurs, or when the request
-does not match. With acks=all the response is a promise while other replicas are behind.
+The shortcut remembers the meaning of the bytes, never a decision about the records. A request goes
+through the handler when this broker no longer leads the partition, when any error occurs, or when
+the request does not match. A transactional batch goes through it too, unless the remembered request
+had one: then the handler has found that the client may write with this transactional id. With
+acks=all the response is a promise while other replicas are behind.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.model.promise import Promise
 from barnabas.network.connection import LATER, Connection, Reply
+from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, HEADER_BYTES, TRANSACTIONAL_BIT
 from barnabas.replication.partition import Partition
 from barnabas.storage.log import Appended
 from barnabas.wire.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse
@@ -56,8 +59,9 @@ _FLEXIBLE_TAIL = b"\x00\x00\x00"
 _MARK_CORRELATION = 0x7A7B_7C7D
 _MARK_OFFSET, _MARK_APPEND_TIME, _MARK_START = 0x1112_1314_1516_1718, 0x2122_2324_2526_2728, 0x3132_3334_3536_3738
 
-# A partition, acks, the timeout in milliseconds, and the template of the response.
-Remembered: TypeAlias = "tuple[Partition, int, int, AnswerTemplate]"
+# A partition, acks, the timeout in milliseconds, the template of the response, and the bit of the
+# attributes that a batch may not have.
+Remembered: TypeAlias = "tuple[Partition, int, int, AnswerTemplate, int]"
 # A remembered request, and the new parts of this one: its correlation id and its records.
 Recognised: TypeAlias = tuple[Remembered, bytes, memoryview]
 
@@ -128,12 +132,14 @@ class ProduceShortcut:
             return
         # To prove that the layout is understood, read the records back through it.
         records = self._records(frame, place)
-        if records is None or len(records) != size:
+        if records is None or len(records) != size or size < HEADER_BYTES:
             return
         if place not in self._places:
             self._places[place] = struct.Struct(f">{_CORRELATION_POSITION}s4s{place - _AFTER_CORRELATION}s").unpack_from
         key = frame[_AFTER_CORRELATION:place].tobytes()
-        self._known[key] = (partition, request.acks, request.timeout_ms, AnswerTemplate(self.route, topic.name, topic.topic_id, data.index))
+        answer = AnswerTemplate(self.route, topic.name, topic.topic_id, data.index)
+        forbidden = 0 if records[ATTRIBUTES_LOW_BYTE_POSITION] & TRANSACTIONAL_BIT else TRANSACTIONAL_BIT
+        self._known[key] = (partition, request.acks, request.timeout_ms, answer, forbidden)
 
     def _has_room(self, place: int) -> bool:
         return len(self._known) < REMEMBERED_PARTITIONS_MAX and (place in self._places or len(self._places) < REMEMBERED_PLACES_MAX)
@@ -148,11 +154,13 @@ class ProduceShortcut:
             known = self._known.get(key)
             if known is not None and head == self._head:
                 records = self._records(frame, place)
-                return (known, correlation_id, records) if records is not None else None
+                if records is None or len(records) < HEADER_BYTES or records[ATTRIBUTES_LOW_BYTE_POSITION] & known[4]:
+                    return None
+                return known, correlation_id, records
         return None
 
     def await_replicas(self, known: Remembered, outcome: Appended) -> Promise[ProduceResponse]:
-        partition, _, timeout_ms, answer = known
+        partition, _, timeout_ms, answer, _ = known
         response = answer.response(ErrorCode.NONE, outcome.base_offset, outcome.append_time_ms, partition.log.log_start_offset)
         entry = response.responses[0].partition_responses[0]
 
