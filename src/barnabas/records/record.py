@@ -16,7 +16,7 @@ from barnabas.model.buffers import Buffer
 from barnabas.model.compiled import compiled
 from barnabas.records.batch_header import HEADER_BYTES, LOG_APPEND_TIME_BIT, RECORD_BYTES_MIN, BatchHeader, read_header
 from barnabas.records.compression import DECOMPRESSED_BYTES_MAX, decompress
-from barnabas.wire.varint import MalformedVarint, read_varint, read_varlong, write_varint
+from barnabas.wire.varint import INT64_LIMIT, MalformedVarint, read_varint, read_varlong, wrap_int64, write_varint
 
 Header = tuple[str, bytes | None]
 
@@ -105,6 +105,10 @@ def _read_record(
     if position != end:
         raise MalformedRecord(f"record of {length} bytes ends {end - position} bytes before its end")
     timestamp = base_timestamp + timestamp_delta if append_time is None else append_time
+    if not -INT64_LIMIT <= timestamp < INT64_LIMIT:
+        # The timestamps in a closed batch are unchecked. One of more than 64 bits would fit into no
+        # response and no index; Java's sum wraps round as well.
+        timestamp = wrap_int64(timestamp)
     return record_type(base_offset + offset_delta, timestamp, key, value, tuple(headers)), end
 
 

@@ -17,7 +17,7 @@ from barnabas.model.compiled import compiled
 from barnabas.records.batch_header import HEADER_BYTES, RECORD_BYTES_MIN, BatchHeader
 from barnabas.records.compression import decompress
 from barnabas.records.record import MalformedRecord
-from barnabas.wire.varint import MalformedVarint, read_uvarint, read_varlong, write_uvarint, write_varint
+from barnabas.wire.varint import MalformedVarint, read_uvarint, read_varlong, wrap_int64, write_uvarint, write_varint
 
 
 class ScannedRecords(NamedTuple):
@@ -201,7 +201,8 @@ def rebase_record(out: bytearray, record: Buffer, shift_ms: int) -> int:
     """
     _, position = read_uvarint(record, 0)
     delta, rest = read_varlong(record, position + 1)
-    delta += shift_ms
+    # A delta is a number of 64 bits, and readers wrap its sum with the base timestamp round.
+    delta = wrap_int64(delta + shift_ms)
     changed = bytearray(record[position : position + 1])
     write_varint(changed, delta)
     changed += record[rest:]

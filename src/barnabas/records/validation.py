@@ -6,12 +6,17 @@ are *not* checked that Apache Kafka does check by decompressing and reading ever
 of compressed batches, and the records after the sixteenth. A producer that computes a valid
 checksum over garbage can hurt only the readers of its own topic. ``docs/decisions`` argues this.
 
-Only topic settings that need every record (another codec, a bound on age) open the batch.
+Only topic settings that need every record (another codec, a bound on age) open the batch. The event
+loop does that work, and a few kilobytes of zstd may hold millions of records, so a batch with more
+than :data:`OPENED_RECORDS_MAX` is refused there. A batch that is opened only to explain a refusal
+has smaller bounds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
+from itertools import islice
 from typing import NamedTuple
 
 from crc32c import crc32c
@@ -29,6 +34,7 @@ from barnabas.records.batch_header import (
     LOG_APPEND_TIME_BIT,
     MAGIC,
     NO_TIMESTAMP,
+    RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
     BatchHeader,
     TimestampType,
@@ -36,7 +42,7 @@ from barnabas.records.batch_header import (
     read_offset_and_length,
     restamp,
 )
-from barnabas.records.compression import Codec, DecompressionFailed, decompress
+from barnabas.records.compression import DECOMPRESSED_BYTES_MAX, Codec, DecompressionFailed, DecompressionTooLarge, decompress
 from barnabas.records.record import MalformedRecord, Record, read_records
 from barnabas.records.record_check import RecordFault, check_records
 from barnabas.records.schema_rules import SchemaRules
@@ -45,6 +51,15 @@ from barnabas.records.schema_rules import SchemaRules
 CHECKED_RECORDS_MAX = 16
 LONG_MAX = 2**63 - 1
 _ALL_RECORDS = 2**31
+# A megabyte of the smallest records that carry anything has a third of this. Opening so many takes
+# about a second.
+OPENED_RECORDS_MAX = 500_000
+# A compressed batch stays closed, but no more records than this can be in it.
+_COMPRESSED_RECORDS_MAX = DECOMPRESSED_BYTES_MAX // RECORD_BYTES_MIN
+# The records that are opened, and named, in order to tell a producer why its batch is refused.
+EXPLAINED_BYTES_MAX = 8 * 1024 * 1024
+EXPLAINED_RECORDS_MAX = 10_000
+RECORD_ERRORS_MAX = 1_000
 _OLDEST_BATCH_BYTES_MIN = 14  # the bytes behind the length in the smallest message of magic 0
 # Base offset, length, leader epoch and magic: fewer bytes look like garbage.
 _MAGIC_SEEN_BYTES = 17
@@ -227,7 +242,13 @@ def _open_where_needed(records: memoryview, header: BatchHeader, rules: BatchRul
     if not (recompress or rules.keys_required or old_counts):
         if header.codec == Codec.NONE:
             return _check_first_records(records, header.record_count)
+        if header.record_count > _COMPRESSED_RECORDS_MAX:
+            return Refused(ErrorCode.INVALID_RECORD, f"no compressed batch has {header.record_count} records")
         return None if _plausible(header.codec, records[HEADER_BYTES:]) else _undecodable(header.codec)
+    if header.record_count > OPENED_RECORDS_MAX:
+        return Refused(
+            ErrorCode.INVALID_RECORD, f"the batch has {header.record_count} records where the topic opens batches of {OPENED_RECORDS_MAX}"
+        )
     try:
         body = decompress(header.codec, records[HEADER_BYTES:])
         check_records(body, header.record_count, _ALL_RECORDS, rules.keys_required)
@@ -248,15 +269,15 @@ def _open_where_needed(records: memoryview, header: BatchHeader, rules: BatchRul
 
 
 def _without_keys(header: BatchHeader, body: Buffer) -> Refused | None:
-    """All records without a key, when that is the fault: the check stops at the first, and the
-    producer needs the whole list.
+    """The records without a key, when that is the fault: the check stops at the first, and the
+    producer needs the list.
     """
+    looked_at = enumerate(islice(read_records(header, body), EXPLAINED_RECORDS_MAX))
+    without_key = (
+        RecordError(index, "a compacted topic accepts only records with a key") for index, record in looked_at if record.key is None
+    )
     try:
-        missing = tuple(
-            RecordError(index, "a compacted topic accepts only records with a key")
-            for index, record in enumerate(read_records(header, body))
-            if record.key is None
-        )
+        missing = tuple(islice(without_key, RECORD_ERRORS_MAX))
     except MalformedRecord:
         return None
     return Refused(ErrorCode.INVALID_RECORD, "one or more records have been rejected", missing) if missing else None
@@ -302,23 +323,28 @@ def _invalid_timestamps(records: memoryview, header: BatchHeader, rules: BatchRu
     """The header alone is enough to refuse the batch; opening it only tells the producer which
     records are invalid.
     """
+    explained: Refused | None = None
     try:
-        opened = list(read_records(header, decompress(header.codec, records[HEADER_BYTES:])))
+        body = decompress(header.codec, records[HEADER_BYTES:], EXPLAINED_BYTES_MAX)
+        explained = _check_timestamps(islice(read_records(header, body), EXPLAINED_RECORDS_MAX), rules, now_ms)
+    except DecompressionTooLarge:
+        pass  # The header has to do.
     except (DecompressionFailed, MalformedRecord) as error:
         return Refused(ErrorCode.INVALID_RECORD, f"the batch cannot be read: {error}")
-    return _check_timestamps(opened, rules, now_ms) or Refused(
+    return explained or Refused(
         ErrorCode.INVALID_TIMESTAMP, f"the batch's largest timestamp {header.max_timestamp} is too far in the future"
     )
 
 
-def _check_timestamps(opened: list[Record], rules: BatchRules, now_ms: int) -> Refused | None:
+def _check_timestamps(opened: Iterable[Record], rules: BatchRules, now_ms: int) -> Refused | None:
     earliest = now_ms - rules.timestamp_before_ms_max
     latest = now_ms + rules.timestamp_after_ms_max
-    errors = tuple(
+    out_of_range = (
         RecordError(index, f"timestamp {record.timestamp} is not between {earliest} and {latest}")
         for index, record in enumerate(opened)
         if not earliest <= record.timestamp <= latest and record.timestamp != NO_TIMESTAMP
     )
+    errors = tuple(islice(out_of_range, RECORD_ERRORS_MAX))
     if not errors:
         return None
     return Refused(ErrorCode.INVALID_TIMESTAMP, "one or more records have been rejected due to invalid timestamp", errors)

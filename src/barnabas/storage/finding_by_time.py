@@ -1,16 +1,27 @@
 """Finding records of a log by timestamp: the time indexes lead near, and the batches there are
 opened.
+
+Batches are accepted closed, so a producer may have given a batch a later time than any of its
+records, or made it unreadable. The first offset of such a batch stands for the record that is
+missing: consumers then begin too early rather than too late, and one search opens two batches of a
+segment at most, however many of this kind there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple
 
+from barnabas.model.buffers import Buffer
 from barnabas.records.batch_header import read_header
 from barnabas.records.record import Record, open_batch
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_list import SegmentList
+
+# Far more than producers put into one batch. The event loop opens the records; a few kilobytes may
+# hold millions of them.
+SEARCHED_RECORDS_MAX = 100_000
 
 
 class TimestampOffset(NamedTuple):
@@ -26,14 +37,16 @@ def first_at_or_after(segments: SegmentList, timestamp: int, *, start_offset: in
     for segment in segments:
         if segment.next_offset <= start_offset and segment is not segments.active:
             continue
-        # The first such batch need not have the record: it may lie below the start.
         for position, header in segment.batches_at_or_after(timestamp, start_offset):
-            record = _first_record(
+            record = first_record(
                 segment.read_batch(position, header),
                 lambda record: record.offset >= start_offset and record.timestamp >= timestamp,
             )
             if record is not None:
                 return TimestampOffset(record.timestamp, max(record.offset, start_offset), header.leader_epoch)
+            # A compacted batch without records keeps the time of those that it had.
+            if header.record_count and header.base_offset >= start_offset:
+                return TimestampOffset(header.max_timestamp, header.base_offset, header.leader_epoch)
     return None
 
 
@@ -43,10 +56,10 @@ def first_of_largest(segments: SegmentList) -> TimestampOffset | None:
     if largest.max_timestamp < 0:
         return None
     for position, header in largest.headers(_batch_position(largest, largest.offset_of_max_timestamp)):
-        if header.max_timestamp == largest.max_timestamp:
-            record = _first_record(largest.read_batch(position, header), lambda record: record.timestamp == largest.max_timestamp)
-            if record is not None:
-                return TimestampOffset(record.timestamp, record.offset, header.leader_epoch)
+        if header.max_timestamp == largest.max_timestamp and header.record_count:
+            record = first_record(largest.read_batch(position, header), lambda record: record.timestamp == largest.max_timestamp)
+            offset = header.base_offset if record is None else record.offset
+            return TimestampOffset(header.max_timestamp, offset, header.leader_epoch)
     return None
 
 
@@ -55,12 +68,15 @@ def _batch_position(segment: Segment, offset: int) -> int:
     return location.position if location is not None else 0
 
 
-def _first_record(batch: bytes, wanted: Callable[[Record], bool]) -> Record | None:
-    """The first record that matches. Batches are accepted closed, so one may be unreadable; its
-    first offset then stands for the record.
+def first_record(batch: Buffer, wanted: Callable[[Record], bool]) -> Record | None:
+    """The first record that matches. A batch that is unreadable, or has too many records before
+    that one, counts as its first offset.
     """
+    header = read_header(batch)
     try:
-        return next((record for record in open_batch(batch) if wanted(record)), None)
+        found = next((record for record in islice(open_batch(batch), SEARCHED_RECORDS_MAX) if wanted(record)), None)
     except ValueError:
-        header = read_header(batch)
-        return Record(header.base_offset, header.max_timestamp, None, None)
+        found = Record(header.base_offset, header.max_timestamp, None, None)
+    if found is None and header.record_count > SEARCHED_RECORDS_MAX:
+        found = Record(header.base_offset, header.max_timestamp, None, None)
+    return found

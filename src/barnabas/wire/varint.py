@@ -13,10 +13,16 @@ from barnabas.model.compiled import compiled
 
 UVARINT_BYTES_MAX = 5
 VARLONG_BYTES_MAX = 10
+INT64_LIMIT = 2**63
 
 
 class MalformedVarint(ValueError):
     """More bytes than the number can have."""
+
+
+def wrap_int64(value: int) -> int:
+    """The number of 64 bits to which Java's arithmetic brings ``value``."""
+    return (value + INT64_LIMIT) % (2 * INT64_LIMIT) - INT64_LIMIT
 
 
 @compiled

@@ -14,9 +14,18 @@ from barnabas.model.errors import ErrorCode
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import HEADER_BYTES, LOG_APPEND_TIME_BIT, TimestampType, read_header
 from barnabas.records.batches import check_crc
-from barnabas.records.compression import DECOMPRESSED_BYTES_MAX, Codec
-from barnabas.records.record import Record, open_batch
-from barnabas.records.validation import CHECKED_RECORDS_MAX, Accepted, BatchRules, Refused, validate
+from barnabas.records.compression import DECOMPRESSED_BYTES_MAX, Codec, compress
+from barnabas.records.record import Record, open_batch, write_record
+from barnabas.records.validation import (
+    CHECKED_RECORDS_MAX,
+    EXPLAINED_BYTES_MAX,
+    OPENED_RECORDS_MAX,
+    RECORD_ERRORS_MAX,
+    Accepted,
+    BatchRules,
+    Refused,
+    validate,
+)
 from tests.unit.records.made import NOW_MS, plain_batch, plain_records, repeatable, with_body, with_header
 from tests.unit.records.refusals import CASES, LOG_APPEND_TIME, Case, many_records
 from tests.unit.records.test_compression import MEGABYTE, gzip_bomb, zstd_bomb
@@ -170,6 +179,52 @@ def test_a_batch_with_an_impossible_count_costs_no_memory() -> None:
         "producers must not set the timestamp type to LogAppendTime",
         (),
     )
+
+
+def tiny_records(count: int, *, timestamp_delta: int = 0) -> bytearray:
+    """The smallest records that are valid, compressed to a few bytes."""
+    body = bytearray()
+    for offset_delta in range(count):
+        write_record(body, offset_delta=offset_delta, timestamp_delta=timestamp_delta, record=Record(0, 0, None, None))
+    batch = with_body(plain_batch(), compress(Codec.ZSTD, body))
+    return bytearray(with_header(batch, attributes=Codec.ZSTD, record_count=count, last_offset_delta=count - 1))
+
+
+def test_a_refusal_names_a_limited_number_of_records() -> None:
+    late = with_header(tiny_records(20_000), base_timestamp=NOW_MS + 10**9, max_timestamp=NOW_MS + 10**9)
+    outcome = refused(late)
+    assert outcome.code is ErrorCode.INVALID_TIMESTAMP
+    assert len(outcome.record_errors) == RECORD_ERRORS_MAX
+    keyless = refused(tiny_records(20_000), BatchRules(keys_required=True))
+    assert keyless.code is ErrorCode.INVALID_RECORD
+    assert len(keyless.record_errors) == RECORD_ERRORS_MAX
+
+
+def test_a_refusal_for_its_header_opens_a_limited_part_of_the_batch() -> None:
+    bomb = with_header(with_body(plain_batch(), zstd_bomb(160 * MEGABYTE)), attributes=Codec.ZSTD, max_timestamp=NOW_MS + 10**9)
+    tracemalloc.start()
+    try:
+        outcome = refused(bomb)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert outcome.code is ErrorCode.INVALID_TIMESTAMP
+    assert peak < 1.5 * EXPLAINED_BYTES_MAX
+
+
+@pytest.mark.parametrize("rules", [BatchRules(keys_required=True), BatchRules(codec=Codec.GZIP), BatchRules(timestamp_before_ms_max=1)])
+def test_a_batch_with_too_many_records_is_not_opened(rules: BatchRules) -> None:
+    count = OPENED_RECORDS_MAX + 1
+    many = with_header(tiny_records(10), record_count=count, last_offset_delta=count - 1)
+    outcome = refused(many, rules)
+    assert outcome.code is ErrorCode.INVALID_RECORD
+    assert str(OPENED_RECORDS_MAX) in outcome.message
+    accepted(many)
+
+
+def test_a_compressed_batch_cannot_count_more_records_than_fit_into_it() -> None:
+    liar = with_header(plain_batch(codec=Codec.SNAPPY), record_count=2**31 - 1, last_offset_delta=2**31 - 2)
+    assert refused(liar).code is ErrorCode.INVALID_RECORD
 
 
 def test_a_size_limit_counts_the_whole_batch() -> None:

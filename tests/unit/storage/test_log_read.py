@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -9,7 +11,8 @@ from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import assign_offset, read_header
 from barnabas.records.batches import walk
 from barnabas.records.compression import Codec
-from barnabas.records.record import Record
+from barnabas.records.record import Record, open_batch
+from barnabas.storage import finding_by_time
 from barnabas.storage.finding_by_time import TimestampOffset
 from barnabas.storage.log import REMEMBERED_READ_ENDS, Log, OffsetOutOfRange, Read
 from barnabas.storage.log_settings import LogSettings
@@ -45,6 +48,56 @@ def read(log: Log, offset: int, *, size: int = EVERYTHING, end: int | None = Non
 def offsets_in(found: Read) -> list[int]:
     assert found.region is not None
     return [header.base_offset for _, header in walk(found.region.read())]
+
+
+def with_time_of_its_own(batch: bytes | bytearray, max_timestamp: int) -> bytearray:
+    """A batch that claims a later time than its records have."""
+    return bytearray(with_header(batch, max_timestamp=max_timestamp))
+
+
+def test_a_batch_that_claims_a_time_which_no_record_has_stands_for_it_with_its_first_offset() -> None:
+    log = open_partition(new_disk())
+    append(log, data(2, timestamp=10))
+    for _ in range(3):
+        append(log, with_time_of_its_own(data(2, timestamp=10), 50))
+    append(log, data(timestamp=50))
+    assert log.offset_for_timestamp(40) == TimestampOffset(50, 2, 0)
+    assert log.offset_of_max_timestamp() == TimestampOffset(50, 2, 0)
+
+
+def test_a_search_by_time_opens_few_of_the_batches_that_claim_a_wrong_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = open_partition(new_disk(), LogSettings())
+    for _ in range(20):
+        append(log, with_time_of_its_own(data(timestamp=10), 50))
+    opened: list[int] = []
+    original = finding_by_time.open_batch
+
+    def counting(batch: bytes) -> Iterator[Record]:
+        opened.append(read_header(batch).base_offset)
+        return original(batch)
+
+    monkeypatch.setattr(finding_by_time, "open_batch", counting)
+    log.offset_for_timestamp(40)
+    log.offset_of_max_timestamp()
+    assert len(opened) == 2
+
+
+def test_a_search_by_time_looks_at_a_limited_number_of_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding_by_time, "SEARCHED_RECORDS_MAX", 5)
+    log = open_partition(new_disk(), LogSettings())
+    append(log, data(timestamp=10))
+    append(log, build_batch([Record(number, 10 + number, b"k", b"v") for number in range(10)]))
+    assert log.offset_for_timestamp(13) == TimestampOffset(13, 4, 0)
+    assert log.offset_for_timestamp(18) == TimestampOffset(19, 1, 0)
+
+
+def test_a_timestamp_beyond_64_bits_wraps_round_like_java_s() -> None:
+    log = open_partition(new_disk())
+    batch = build_batch([Record(0, 10, b"k", b"v"), Record(1, 20, b"k", b"v")])
+    append(log, with_header(batch, base_timestamp=2**63 - 5, max_timestamp=50))
+    (written,) = all_batches(log)
+    assert [record.timestamp for record in open_batch(written)] == [2**63 - 5, -(2**63) + 5]
+    assert log.offset_for_timestamp(40) == TimestampOffset(2**63 - 5, 0, 0)
 
 
 def test_a_read_begins_with_the_batch_that_holds_the_offset_and_ends_with_its_segment() -> None:

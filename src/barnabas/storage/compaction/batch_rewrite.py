@@ -23,6 +23,7 @@ from barnabas.records.batch_header import (
 )
 from barnabas.records.compression import Codec, compress
 from barnabas.records.record_scan import cut_records, rebase_record, record_bounds
+from barnabas.wire.varint import wrap_int64
 
 _KINDS_OF_BATCH = LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT
 
@@ -47,7 +48,7 @@ def reduced(header: BatchHeader, body: Buffer, kept: list[int]) -> Batch:
     """
     known_max = None if header.attributes & LOG_APPEND_TIME_BIT else header.max_timestamp - header.base_timestamp
     records, largest = cut_records(body, header.record_count, kept, known_max)
-    max_timestamp = header.max_timestamp if largest is None else header.base_timestamp + largest
+    max_timestamp = header.max_timestamp if largest is None else wrap_int64(header.base_timestamp + largest)
     return _assembled(header._replace(record_count=len(kept)), records, max_timestamp)
 
 
@@ -62,7 +63,10 @@ def with_delete_horizon(header: BatchHeader, body: Buffer, kept: list[int], hori
     shift_ms = header.base_timestamp - horizon_ms
     rebased = bytearray()
     largest = max(rebase_record(rebased, body[bounds[index] : bounds[index + 1]], shift_ms) for index in kept)
-    max_timestamp = header.max_timestamp if header.attributes & LOG_APPEND_TIME_BIT else horizon_ms + largest
+    max_timestamp = header.max_timestamp
+    if not header.attributes & LOG_APPEND_TIME_BIT:
+        # A producer may have given a record a later time than its batch.
+        max_timestamp = min(max_timestamp, wrap_int64(horizon_ms + largest))
     return _assembled(
         header._replace(attributes=header.attributes | DELETE_HORIZON_BIT, base_timestamp=horizon_ms, record_count=len(kept)),
         rebased,

@@ -134,7 +134,7 @@ class _Cleaning:
                 files.finish()
             else:
                 files.discard()
-        except (Uncleanable, CleaningStopped, OSError):
+        except BaseException:
             files.discard()
             raise
         return CleanedSegment(sources, files.size_bytes, files.next_offset, unchanged=not files.differs, truncations=self._job.truncations)
