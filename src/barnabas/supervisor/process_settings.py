@@ -1,6 +1,6 @@
 """The settings of each process, derived from the settings of one ``server.properties``.
 
-The first process keeps the settings of the file. A process with the number ``k``, counted from 1,
+The first process has the settings of the file. A process with the number ``k``, counted from 1,
 differs from it in these settings, and in no others:
 
 ========================  ======================================================================
@@ -10,9 +10,13 @@ differs from it in these settings, and in no others:
 ``advertised.listeners``  likewise, with the same offset, so that a port that a firewall or a
                           router maps for the first process is mapped alike for the others
 ``log.dirs``              ``DIR/processes/node-ID`` in each directory ``DIR`` of the file
-``metadata.log.dir``      likewise, if the file has it
+``metadata.log.dir``      likewise
 ``cordoned.log.dirs``     likewise, for the directories that it names
 ========================  ======================================================================
+
+Every process gets all of these as overrides, the first one too, and also those that the file does
+not set. So a process that is restarted keeps its place, even if the file has been edited meanwhile;
+otherwise one process would move and the others would not know.
 
 Two more settings differ in all processes: ``broker.rack`` is the name of the machine unless the
 file sets it, and the pages of metrics and health are on ports of the loopback address, where the
@@ -35,7 +39,7 @@ from typing import Final
 
 from barnabas.config.addresses import PORT_MAX, host_and_port, voter
 from barnabas.config.keys import ConfigError
-from barnabas.config.listeners import Listener, advertised_listeners, controller_listeners, listeners
+from barnabas.config.listeners import Listener, advertised_controller_listeners, advertised_listeners, controller_listeners, listeners
 from barnabas.config.settings import BrokerSettings
 from barnabas.model.dataclass import dataclass
 
@@ -47,7 +51,7 @@ PROCESSES_DIRECTORY: Final = "processes"
 
 @dataclass(frozen=True, slots=True)
 class ProcessSettings:
-    """The settings in which one process differs from the file."""
+    """The settings that one process does not take from the file."""
 
     node_id: int
     overrides: dict[str, str]
@@ -60,7 +64,7 @@ def derive(settings: BrokerSettings, count: int, *, machine: str) -> list[Proces
     first = settings.integer("node.id")
     offsets = port_offsets(settings, count)
     return [
-        ProcessSettings(first + index, shared | (_of_further_process(settings, first + index, offset) if index else {}))
+        ProcessSettings(first + index, shared | (_of_further_process(settings, first + index, offset) if index else _of_first(settings)))
         for index, offset in enumerate(offsets)
     ]
 
@@ -107,26 +111,68 @@ def _refuse_unfit(settings: BrokerSettings, count: int) -> None:
             raise ConfigError(f"listeners lets the system choose the port of {listener.name}, but the other processes must know it.")
 
 
-def _of_further_process(settings: BrokerSettings, node_id: int, offset: int) -> dict[str, str]:
-    def own(paths: Sequence[str]) -> str:
-        return ",".join(process_directory(path, node_id) for path in paths)
+def _of_first(settings: BrokerSettings) -> dict[str, str]:
+    advertised = [*advertised_listeners(settings), *_advertised_for_controllers(settings)]
+    return _place(
+        settings.integer("node.id"),
+        roles=settings.strings("process.roles"),
+        own_listeners=",".join(map(str, listeners(settings))),
+        advertised=",".join(map(str, advertised)),
+        log_directories=_log_directories(settings),
+        metadata_directory=_metadata_directory(settings),
+        cordoned=settings.strings("cordoned.log.dirs"),
+    )
 
-    derived = {
-        "process.roles": "broker",
+
+def _of_further_process(settings: BrokerSettings, node_id: int, offset: int) -> dict[str, str]:
+    def own(paths: Sequence[str]) -> list[str]:
+        return [process_directory(path, node_id) for path in paths]
+
+    cordoned = settings.strings("cordoned.log.dirs")
+    return _place(
+        node_id,
+        roles=["broker"],
+        own_listeners=_raised(_for_clients(settings), offset),
+        advertised=_raised(advertised_listeners(settings), offset),
+        log_directories=own(_log_directories(settings)),
+        metadata_directory=own([_metadata_directory(settings)])[0],
+        cordoned=cordoned if "*" in cordoned else own(cordoned),
+    )
+
+
+def _place(
+    node_id: int,
+    *,
+    roles: Sequence[str],
+    own_listeners: str,
+    advertised: str,
+    log_directories: Sequence[str],
+    metadata_directory: str,
+    cordoned: Sequence[str],
+) -> dict[str, str]:
+    return {
+        "process.roles": ",".join(roles),
         "node.id": str(node_id),
         "broker.id": str(node_id),
-        "listeners": _raised(_for_clients(settings), offset),
-        "log.dirs": own(settings.strings("log.dirs") or settings.strings("log.dir")),
+        "listeners": own_listeners,
+        "advertised.listeners": advertised,
+        "log.dirs": ",".join(log_directories),
+        "metadata.log.dir": metadata_directory,
+        "cordoned.log.dirs": ",".join(cordoned),
     }
-    if settings["advertised.listeners"] is not None:
-        derived["advertised.listeners"] = _raised(advertised_listeners(settings), offset)
-    metadata_directory = settings.text_or_none("metadata.log.dir")
-    if metadata_directory is not None:
-        derived["metadata.log.dir"] = own([metadata_directory])
-    cordoned = settings.strings("cordoned.log.dirs")
-    if cordoned and "*" not in cordoned:
-        derived["cordoned.log.dirs"] = own(cordoned)
-    return derived
+
+
+def _log_directories(settings: BrokerSettings) -> Sequence[str]:
+    return settings.strings("log.dirs") or settings.strings("log.dir")
+
+
+def _metadata_directory(settings: BrokerSettings) -> str:
+    return settings.text_or_none("metadata.log.dir") or _log_directories(settings)[0]
+
+
+def _advertised_for_controllers(settings: BrokerSettings) -> Sequence[Listener]:
+    """Those that the file names; the others are advertised as they listen."""
+    return [] if settings["advertised.listeners"] is None else advertised_controller_listeners(settings)
 
 
 def _for_clients(settings: BrokerSettings) -> list[Listener]:

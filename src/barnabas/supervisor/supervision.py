@@ -25,6 +25,7 @@ process that does not end within :data:`STOP_MS_MAX` is killed.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from enum import Enum
 from typing import Final
@@ -174,7 +175,9 @@ class Supervision:
         if self._ending is not None:
             # Also a process whose turn to stop had not come: a restart would only delay the end.
             process.state = State.ENDED
-            if event.code != 0 and self._ending.code == 0:
+            # A process that still imports its modules has no handler of signals yet.
+            killed_by_stop = process.ready_ms is None and event.code == -signal.SIGTERM
+            if event.code != 0 and not killed_by_stop and self._ending.code == 0:
                 self._ending = End(1, f"Node {event.node_id} did not stop cleanly: {event.how}")
             return self._stop_next(now_ms)
         if not process.was_ready and (event.error is not None or process.starts >= STARTS_MAX):

@@ -151,8 +151,11 @@ class Supervisor:
                 self._log.info("supervisor stops the processes one after the other")
                 notify(STOPPING)
             case Stop():
+                child = self._children.get(effect.node_id)
+                if child is None:
+                    return  # It could not be started; the event of its end waits in the queue.
                 with suppress(ProcessLookupError):
-                    self._children[effect.node_id].stop()
+                    child.stop()
             case Kill():
                 self._log.error("process did not stop in time and is killed", node_id=effect.node_id, pid=self._pid(effect.node_id))
                 self._children[effect.node_id].kill()
@@ -164,7 +167,8 @@ class Supervisor:
     def _start(self, node_id: int) -> None:
         own = self._own_ports[node_id]
         pages = {PROMETHEUS: own.prometheus, HEALTH: own.health}
-        overrides = [f"--override={name}={LOOPBACK}:{port}" for name, port in pages.items() if port is not None]
+        # A page that was not wanted at the start is not wanted after an edit of the file either.
+        overrides = [f"--override={name}={'' if port is None else f'{LOOPBACK}:{port}'}" for name, port in pages.items()]
         try:
             child = ChildNode(node_id, [*self._processes[node_id].arguments, *overrides], self._events, self._writer(node_id))
         except OSError as error:

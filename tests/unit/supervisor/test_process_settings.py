@@ -35,8 +35,40 @@ def overrides(given: BrokerSettings, count: int) -> list[dict[str, str]]:
     return [each.overrides for each in derive(given, count, machine="box")]
 
 
-def test_the_first_process_gets_a_rack_and_nothing_else() -> None:
-    assert overrides(settings(BOTH_ROLES), 3)[0] == {"broker.rack": "box"}
+def test_the_first_process_gets_the_place_that_the_file_describes() -> None:
+    assert overrides(settings(BOTH_ROLES), 3)[0] == {
+        "broker.rack": "box",
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "broker.id": "1",
+        "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+        "advertised.listeners": "PLAINTEXT://:9092",
+        "log.dirs": "/data",
+        "metadata.log.dir": "/data",
+        "cordoned.log.dirs": "",
+    }
+
+
+@pytest.mark.parametrize("before", [BOTH_ROLES, BROKER, BROKER | {"advertised.listeners": "PLAINTEXT://nat:30000"}])
+def test_a_process_keeps_its_place_when_the_file_is_edited_before_its_restart(before: dict[str, str]) -> None:
+    edited = before | {
+        "node.id": "7",
+        "listeners": before["listeners"].replace("9092", "9192"),
+        "advertised.listeners": "PLAINTEXT://other:9192",
+        "log.dirs": "/elsewhere",
+        "metadata.log.dir": "/fast",
+        "cordoned.log.dirs": "/elsewhere",
+    }
+    for process in derive(settings(before), 3, machine="box"):
+        started, restarted = (parse_broker_config(file | process.overrides) for file in (before, edited))
+        assert {key: restarted[key] for key in process.overrides} == {key: started[key] for key in process.overrides}
+
+
+def test_an_advertised_address_of_the_controller_stays_with_the_first_process() -> None:
+    given = settings(BOTH_ROLES | {"advertised.listeners": "PLAINTEXT://nat:30000,CONTROLLER://nat:30001"})
+    first, second = overrides(given, 2)
+    assert first["advertised.listeners"] == "PLAINTEXT://nat:30000,CONTROLLER://nat:30001"
+    assert second["advertised.listeners"] == "PLAINTEXT://nat:30002"
 
 
 def test_a_further_process_is_a_broker_with_its_own_id_ports_and_directory() -> None:
@@ -47,7 +79,10 @@ def test_a_further_process_is_a_broker_with_its_own_id_ports_and_directory() -> 
             "node.id": "2",
             "broker.id": "2",
             "listeners": "PLAINTEXT://:9094",
+            "advertised.listeners": "PLAINTEXT://:9094",
             "log.dirs": "/data/processes/node-2",
+            "metadata.log.dir": "/data/processes/node-2",
+            "cordoned.log.dirs": "",
         },
         {
             "broker.rack": "box",
@@ -55,7 +90,10 @@ def test_a_further_process_is_a_broker_with_its_own_id_ports_and_directory() -> 
             "node.id": "3",
             "broker.id": "3",
             "listeners": "PLAINTEXT://:9095",
+            "advertised.listeners": "PLAINTEXT://:9095",
             "log.dirs": "/data/processes/node-3",
+            "metadata.log.dir": "/data/processes/node-3",
+            "cordoned.log.dirs": "",
         },
     ]
 
@@ -76,11 +114,11 @@ def test_the_directory_of_the_metadata_log_and_cordoned_directories_are_derived_
 
 
 def test_cordoning_every_directory_stays_as_it_is() -> None:
-    assert "cordoned.log.dirs" not in overrides(settings(BROKER | {"cordoned.log.dirs": "*"}), 2)[1]
+    assert overrides(settings(BROKER | {"cordoned.log.dirs": "*"}), 2)[1]["cordoned.log.dirs"] == "*"
 
 
 def test_a_rack_of_the_file_is_kept() -> None:
-    assert overrides(settings(BOTH_ROLES, broker_rack="eu-1a"), 1) == [{}]
+    assert "broker.rack" not in overrides(settings(BOTH_ROLES, broker_rack="eu-1a"), 1)[0]
 
 
 @pytest.mark.parametrize("given", [BOTH_ROLES, BROKER, BROKER | {"advertised.listeners": "PLAINTEXT://nat:30000"}])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from barnabas.supervisor.node_events import NodeEnded, NodeReady
 from barnabas.supervisor.restarts import BACKOFF_MS_MAX, BACKOFF_MS_MIN, STABLE_MS, backoff_ms
 from barnabas.supervisor.supervision import (
@@ -125,6 +127,16 @@ def test_a_process_that_waits_for_its_restart_does_not_start_during_a_stop() -> 
 
 def test_a_stop_before_any_process_started_ends_at_once() -> None:
     assert Supervision([1, 2], 0).step(StopAsked(), 0) == [BeginStop(), End(0, None)]
+
+
+def test_a_stop_during_the_start_of_a_process_is_clean() -> None:
+    supervision = serving(1, 2)
+    supervision.step(ended(2, KILLED), 0)
+    assert supervision.step(TimePassed(), BACKOFF_MS_MIN) == [Start(2)]
+    assert supervision.step(StopAsked(), 1000) == [BeginStop(), Stop(2)]
+    # It had no handler of signals yet.
+    assert supervision.step(ended(2, -signal.SIGTERM), 1001) == [Stop(1)]
+    assert supervision.step(ended(1), 1002) == [End(0, None)]
 
 
 def test_a_process_that_gets_ready_during_a_stop_is_not_announced() -> None:
