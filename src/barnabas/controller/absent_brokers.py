@@ -8,7 +8,8 @@ refuses all of them. A machine without power, a cut network, a stopped process a
 connections do not refuse; such a broker keeps its session.
 
 A new controller has no connections yet. It dials the brokers that send no heartbeat for a moment,
-twice: the broker may have died together with the previous controller.
+twice: the broker may have died together with the previous controller. It goes on with that until it
+has heard every broker or fenced it, since a broker may also die before its first heartbeat.
 
 A refusal that misleads, from a balancer for example, costs little: the broker's next heartbeat
 unfences it. Nothing is lost, since a broker that is fenced cannot acknowledge records on its own.
@@ -32,6 +33,9 @@ from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 # How long a new controller waits for heartbeats before it dials a silent broker, and before it
 # dials again. Brokers that look for the controller send one every 100 ms.
 SILENCE_SECONDS = 0.1
+# The pause until it dials the brokers again that it has still not heard. A broker whose heartbeat
+# was answered just before sends the next one after ``broker.heartbeat.interval.ms``.
+DIAL_AGAIN_SECONDS = 0.5
 # A process that ends closes its sockets one after the other, so the first dial may find a listener
 # that is about to close.
 DIAL_PAUSES_SECONDS = (0.02, 0.1, 0.5)
@@ -101,7 +105,11 @@ class AbsentBrokers:
         return [each for each in brokers if not each.fenced and each.broker_id not in self._heard and each.broker_id != self._node_id]
 
     def _suspect_silent(self) -> None:
-        for broker in self._silent():
+        self._timer = None
+        silent = self._silent()
+        if not silent:
+            return
+        for broker in silent:
             self._dial(broker).then(partial(self._suspect, broker))
         self._timer = asyncio.get_running_loop().call_later(SILENCE_SECONDS, self._dial_suspects)
 
@@ -110,7 +118,7 @@ class AbsentBrokers:
             self._suspects.add((broker.broker_id, broker.epoch))
 
     def _dial_suspects(self) -> None:
-        self._timer = None
+        self._timer = asyncio.get_running_loop().call_later(DIAL_AGAIN_SECONDS, self._suspect_silent)
         for broker in self._silent():
             if (broker.broker_id, broker.epoch) in self._suspects:
                 self._dial(broker).then(partial(self._fence_silent, broker))

@@ -71,15 +71,22 @@ class ControllerChannel:
         *,
         local: ControllerPort | None,
         timeout_ms: int,
+        session_timeout_ms: int,
     ) -> None:
         """``local`` is None in a node without the controller role. ``timeout_ms`` applies to
-        requests that name no time of their own."""
+        requests that name no time of their own.
+
+        A heartbeat, or a registration, gets half of a broker's session for its response. Then it is
+        sent again on a new connection: a firewall may have silenced the old one without closing it,
+        and the session of a healthy broker would end.
+        """
         self.node_id = node_id
         self.quorum = quorum
         self.peers = peers
         self.local = local
         self._log = log
         self._timeout_ms = timeout_ms
+        self.alive_timeout_ms = max(1, session_timeout_ms // 2)
         # In the order of arrival, which is also the order in which they are sent again.
         self._under_way: dict[_Submission, None] = {}
         self._closed = False
@@ -170,7 +177,9 @@ class _Submission:
         request = self._wrapped()
         if isinstance(request, ErrorCode):
             return Promise.kept(request)
-        purpose = _HEARTBEATS if self.key in _ALIVE else _OWN if self._caller is None else _CLIENTS
+        purpose = _OWN if self._caller is None else _CLIENTS
+        if self.key in _ALIVE:
+            purpose, left_ms = _HEARTBEATS, min(left_ms, self._channel.alive_timeout_ms)
         return self._channel.peers.at(*leader.endpoint, purpose).send(request, timeout_ms=left_ms)
 
     def _wrapped(self) -> Any:

@@ -18,7 +18,7 @@ from barnabas.env.descriptors import descriptors
 # A machine that is up refuses within a round trip.
 REFUSAL_SECONDS_MAX = 1.0
 
-_NO_SUCH_ADDRESSES = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+_NO_SUCH_ADDRESSES = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.ENETUNREACH})
 
 
 async def refuses_connections(host: str, port: int) -> bool:
@@ -34,7 +34,8 @@ async def refuses_connections(host: str, port: int) -> bool:
 
 
 async def _refuses(family: socket.AddressFamily, address: Any) -> bool | None:
-    """None for an address of a kind that this machine does not have, such as one of IPv6."""
+    """None for an address of a kind that this machine does not have or cannot reach, such as one
+    of IPv6."""
     try:
         with descriptors.call(socket.socket, family, socket.SOCK_STREAM) as probe:
             probe.setblocking(False)
@@ -42,7 +43,8 @@ async def _refuses(family: socket.AddressFamily, address: Any) -> bool | None:
     except ConnectionRefusedError:
         return True
     except OSError as error:
-        if error.errno in _NO_SUCH_ADDRESSES:
+        # Linux rejects the whole of IPv6 with EHOSTUNREACH where it has an address but no route.
+        if error.errno in _NO_SUCH_ADDRESSES or (family == socket.AF_INET6 and error.errno == errno.EHOSTUNREACH):
             return None
         raise
     return False

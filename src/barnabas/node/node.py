@@ -233,6 +233,7 @@ class Node:
             self.log,
             local=controller if self._is_controller else None,
             timeout_ms=settings.integer("controller.socket.timeout.ms"),
+            session_timeout_ms=settings.integer("broker.session.timeout.ms"),
         )
         role = self._role = BrokerRole(
             context, directories, found, applier, channel, quorum, to_brokers, addresses, quotas, previous_epoch=previous_epoch

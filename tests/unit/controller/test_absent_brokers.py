@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
-from barnabas.controller.absent_brokers import DIAL_PAUSES_SECONDS, SILENCE_SECONDS, AbsentBrokers
+from barnabas.controller.absent_brokers import DIAL_AGAIN_SECONDS, DIAL_PAUSES_SECONDS, SILENCE_SECONDS, AbsentBrokers
 from barnabas.metadata.cluster import BrokerImage, Endpoint
 from barnabas.model.ids import ZERO_UUID
 from barnabas.model.promise import Promise
@@ -172,6 +172,32 @@ def test_a_heartbeat_between_the_dials_saves_the_broker() -> None:
         world.heartbeat(Connected())
         await asyncio.sleep(SILENCE_SECONDS)
         assert world.gone == []
+
+    run(scenario)
+
+
+def test_a_broker_that_dies_before_its_first_heartbeat_to_a_new_controller_is_fenced() -> None:
+    async def scenario(world: World) -> None:
+        world.refused = {PORT: False, PORT + 1: False}
+        world.absent.begin()
+        await asyncio.sleep(3 * SILENCE_SECONDS)
+        world.refused = {PORT: True, PORT + 1: True}
+        assert world.gone == []
+        await asyncio.sleep(DIAL_AGAIN_SECONDS + SILENCE_SECONDS)
+        assert world.gone == [(BROKER, EPOCH)]
+
+    run(scenario)
+
+
+def test_a_new_controller_stops_dialling_when_it_has_heard_every_broker() -> None:
+    async def scenario(world: World) -> None:
+        world.refused = {PORT: False, PORT + 1: False}
+        world.absent.begin()
+        await asyncio.sleep(1.5 * SILENCE_SECONDS)
+        world.heartbeat(Connected())
+        dialled = len(world.dialled)
+        await asyncio.sleep(4 * DIAL_AGAIN_SECONDS)
+        assert len(world.dialled) == dialled
 
     run(scenario)
 

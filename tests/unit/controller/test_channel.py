@@ -27,6 +27,7 @@ from barnabas.wire.apis import ApiKey, messages
 from barnabas.wire.compiler import decode
 from barnabas.wire.headers import read_request_prefix
 from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from barnabas.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
@@ -78,10 +79,18 @@ def client(version: int = 7) -> Caller:
 class World:
     """A channel, and the quorum that it asks for the leader."""
 
-    def __init__(self, local: Local | None = None, *, timeout_ms: int = PATIENCE_MS) -> None:
+    def __init__(self, local: Local | None = None, *, timeout_ms: int = PATIENCE_MS, session_timeout_ms: int = PATIENCE_MS) -> None:
         self.quorum = Quorum()
         self.peers = Peers("node 1")
-        self.channel = ControllerChannel(HERE, self.quorum, self.peers, EventLog("FATAL"), local=local, timeout_ms=timeout_ms)
+        self.channel = ControllerChannel(
+            HERE,
+            self.quorum,
+            self.peers,
+            EventLog("FATAL"),
+            local=local,
+            timeout_ms=timeout_ms,
+            session_timeout_ms=session_timeout_ms,
+        )
 
     def leads(self, node_id: int, port: int | None = None, *, epoch: int = 1) -> None:
         self.quorum.leader = Led(node_id, epoch, None if port is None else ("127.0.0.1", port))
@@ -193,6 +202,31 @@ def test_a_controller_that_closes_the_connection_is_asked_again() -> None:
             world.leads(THERE, port)
             assert await world.ask(ALLOCATE) == ALLOCATED
             assert visits == 3
+            world.peers.close()
+
+    run(scenario)
+
+
+def test_a_heartbeat_is_sent_again_on_a_new_connection_before_the_session_ends() -> None:
+    """The first connection is silent and open, as behind a firewall that forgot it."""
+    beat = BrokerHeartbeatRequest(broker_id=HERE, broker_epoch=5, current_metadata_offset=0, want_fence=False, want_shut_down=False)
+    alive = BrokerHeartbeatResponse(throttle_time_ms=0, error_code=0, is_fenced=False, should_shut_down=False)
+    asked_at: list[float] = []
+
+    async def visit(visitor: Visitor) -> None:
+        await visitor.greet({ApiKey.BROKER_HEARTBEAT: (0, 1)})
+        asked = await visitor.request()
+        asked_at.append(asyncio.get_running_loop().time())
+        if len(asked_at) == 1:
+            await visitor.reader.read()
+        visitor.writer.write(answer(asked.correlation_id, alive, asked.api_version))
+
+    async def scenario() -> None:
+        async with serving(visit) as port:
+            world = World(session_timeout_ms=9000)
+            world.leads(THERE, port)
+            assert await world.ask(beat) == alive
+            assert 4.5 <= asked_at[1] - asked_at[0] < 9
             world.peers.close()
 
     run(scenario)
