@@ -141,7 +141,7 @@ class LogRetention:
     # -- deleting ---------------------------------------------------------------------------------
 
     def _give_up(self, directory: LogDirectory, retiring: list[_Retiring]) -> None:
-        starts = {each.partition.partition: each.end_offset for each in retiring if not each.partition.log.settings.remote_enabled}
+        starts = {each.partition.partition: each.end_offset for each in retiring if not each.partition.log.settings.moves_to_remote}
         written = asyncio.get_running_loop().run_in_executor(self._executor, directory.write_down_bounds(starts))
 
         def finish(done: asyncio.Future[None]) -> None:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from barnabas.model.buffers import Buffer
-from barnabas.records.batch_header import read_header
+from barnabas.records.batch_header import BatchHeader
 from barnabas.records.record import Record, open_batch
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_list import SegmentList
@@ -38,15 +38,20 @@ def first_at_or_after(segments: SegmentList, timestamp: int, *, start_offset: in
         if segment.next_offset <= start_offset and segment is not segments.active:
             continue
         for position, header in segment.batches_at_or_after(timestamp, start_offset):
-            record = first_record(
-                segment.read_batch(position, header),
-                lambda record: record.offset >= start_offset and record.timestamp >= timestamp,
-            )
-            if record is not None:
-                return TimestampOffset(record.timestamp, max(record.offset, start_offset), header.leader_epoch)
-            # A compacted batch without records keeps the time of those that it had.
-            if header.record_count and header.base_offset >= start_offset:
-                return TimestampOffset(header.max_timestamp, header.base_offset, header.leader_epoch)
+            found = first_in_batch(segment.read_batch(position, header), header, timestamp, start_offset)
+            if found is not None:
+                return found
+    return None
+
+
+def first_in_batch(batch: Buffer, header: BatchHeader, timestamp: int, start_offset: int) -> TimestampOffset | None:
+    """The same in a batch that claims a time at or after ``timestamp``; None if it was the time of
+    a record below ``start_offset``, or of one that compaction removed."""
+    record = _first_record(batch, header, lambda record: record.offset >= start_offset and record.timestamp >= timestamp)
+    if record is not None:
+        return TimestampOffset(record.timestamp, max(record.offset, start_offset), header.leader_epoch)
+    if header.record_count and header.base_offset >= start_offset:
+        return TimestampOffset(header.max_timestamp, header.base_offset, header.leader_epoch)
     return None
 
 
@@ -57,7 +62,8 @@ def first_of_largest(segments: SegmentList) -> TimestampOffset | None:
         return None
     for position, header in largest.headers(_batch_position(largest, largest.offset_of_max_timestamp)):
         if header.max_timestamp == largest.max_timestamp and header.record_count:
-            record = first_record(largest.read_batch(position, header), lambda record: record.timestamp == largest.max_timestamp)
+            batch = largest.read_batch(position, header)
+            record = _first_record(batch, header, lambda record: record.timestamp == largest.max_timestamp)
             offset = header.base_offset if record is None else record.offset
             return TimestampOffset(header.max_timestamp, offset, header.leader_epoch)
     return None
@@ -68,11 +74,10 @@ def _batch_position(segment: Segment, offset: int) -> int:
     return location.position if location is not None else 0
 
 
-def first_record(batch: Buffer, wanted: Callable[[Record], bool]) -> Record | None:
+def _first_record(batch: Buffer, header: BatchHeader, wanted: Callable[[Record], bool]) -> Record | None:
     """The first record that matches. A batch that is unreadable, or has too many records before
     that one, counts as its first offset.
     """
-    header = read_header(batch)
     try:
         found = next((record for record in islice(open_batch(batch), SEARCHED_RECORDS_MAX) if wanted(record)), None)
     except ValueError:

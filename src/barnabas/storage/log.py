@@ -496,7 +496,7 @@ class Log:
         for segment in doomed:
             self.segments.remove(segment)
         self._read_ends.clear()
-        if not self.settings.remote_enabled:
+        if not self.settings.moves_to_remote:
             self.advance_start(self.segments.first.base_offset)
         return mark_deleted(self.disk, self.directory, doomed)
 

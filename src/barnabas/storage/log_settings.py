@@ -42,6 +42,12 @@ class LogSettings:
     local_retention_bytes: int = -1
     rules: BatchRules = field(default_factory=BatchRules)
 
+    @property
+    def moves_to_remote(self) -> bool:
+        """Whether segments leave this disk for the remote store. Where copying is disabled, a
+        segment that leaves the disk is gone, as in a log without a remote store."""
+        return self.remote_enabled and not self.remote_copy_disabled
+
     @classmethod
     def from_topic_config(cls, values: Mapping[str, Any]) -> LogSettings:
         """``values`` are the effective settings of one topic, parsed, under Kafka's names."""

@@ -50,7 +50,7 @@ def expired(
     segments: Sequence[Kept], settings: LogSettings, *, start_offset: int, committed_offset: int, remote_end_offset: int, now_ms: int
 ) -> Expired:
     """``start_offset`` is the log's; no segment above ``committed_offset`` expires."""
-    tiered = settings.remote_enabled and not settings.remote_copy_disabled
+    tiered = settings.moves_to_remote
     retention_ms = settings.local_retention_ms if tiered else settings.retention_ms
     retention_bytes = settings.local_retention_bytes if tiered else settings.retention_bytes
 

@@ -86,6 +86,15 @@ def test_a_tiered_log_keeps_its_start_and_epochs_and_knows_its_local_start(log: 
         log.read(0, size_bytes_max=EVERYTHING, end_offset=EVERYTHING, at_least_one=True)
 
 
+def test_a_tiered_log_that_copies_no_more_begins_where_its_disk_does(log: Log) -> None:
+    """The segments that leave the disk are nowhere else, so a reader must not wait for them."""
+    log.configure(replace(SETTINGS, remote_enabled=True, remote_copy_disabled=True))
+    log.retire(3, now_ms=NOW_MS)
+    assert log.log_start_offset == log.local_start_offset == log.segments.first.base_offset
+    with pytest.raises(OffsetOutOfRange):
+        log.read(0, size_bytes_max=EVERYTHING, end_offset=EVERYTHING, at_least_one=True)
+
+
 def test_a_reopened_tiered_log_keeps_its_start(log: Log) -> None:
     tiered = replace(SETTINGS, remote_enabled=True)
     log.configure(tiered)

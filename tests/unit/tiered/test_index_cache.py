@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import errno
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Lock
 
 import pytest
 
 from barnabas.model.ids import uuid_text
 from barnabas.records.control_batch import ControlType
 from barnabas.simulation.disk import Operation, PowerCut, SimulatedDisk
+from barnabas.tiered.reading import index_cache
 from barnabas.tiered.reading.index_cache import CACHE_DIRECTORY, RemoteIndexCache
 from barnabas.tiered.store.directory_store import DirectoryStore
 from barnabas.tiered.store.object_names import ObjectKind
@@ -140,6 +144,62 @@ def test_a_full_disk_costs_one_fetch_and_nothing_else(operation: Operation) -> N
     disk.fail_with(errno.ENOSPC, [operation], path_part=CACHE)
     assert made.get(tiered.segments[0]) is made.get(tiered.segments[0])
     assert (disk.names(CACHE), made.size_bytes) == ([], 0)
+
+
+class SlowStore(CountingStore):
+    """Every fetch of an offset index is an event, and goes on when the test says so."""
+
+    def __init__(self, inner: CountingStore, events: SimpleQueue[Future[None] | str]) -> None:
+        super().__init__(inner)
+        self.events = events
+
+    def get(self, name: str, *, size_bytes_max: int) -> bytes:
+        if name.endswith(".index"):
+            gate: Future[None] = Future()
+            self.events.put(gate)
+            gate.result(10)
+        return super().get(name, size_bytes_max=size_bytes_max)
+
+
+def test_a_failed_fetch_leaves_the_next_one_to_a_single_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two at once would write the same files, and a third reader could find half of one."""
+    disk, store, tiered = world()
+    events: SimpleQueue[Future[None] | str] = SimpleQueue()
+    made = cache(disk, SlowStore(store, events))
+
+    class AnnouncedLock:
+        """A reader that has to wait for another one's fetch is an event too."""
+
+        def __init__(self) -> None:
+            self.lock = Lock()
+
+        def __enter__(self) -> None:
+            if not self.lock.acquire(blocking=False):
+                events.put("waits")
+                self.lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.lock.release()
+
+    monkeypatch.setattr(index_cache, "Lock", AnnouncedLock)
+    first = tiered.segments[0]
+    with ThreadPoolExecutor(3) as readers:
+        one = readers.submit(made.get, first)
+        fetch = events.get(timeout=10)
+        assert isinstance(fetch, Future)
+        two = readers.submit(made.get, first)
+        assert events.get(timeout=10) == "waits"
+        fetch.set_exception(StoreUnavailable("down"))
+        with pytest.raises(StoreUnavailable):
+            one.result(10)
+        fetch = events.get(timeout=10)
+        assert isinstance(fetch, Future)
+        three = readers.submit(made.get, first)
+        assert events.get(timeout=10) == "waits"
+        fetch.set_result(None)
+        assert two.result(10) is three.result(10)
+    assert store.asked == ["get index", "get timeindex", "get txnindex"]
+    assert not made._fetching
 
 
 def test_indexes_are_whole_or_fetched_again_after_a_power_cut_at_any_moment() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -15,7 +16,9 @@ from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.log import Log
 from barnabas.tiered.metadata.chain import RemoteChain, build_chain
-from barnabas.tiered.reading.reader import OffsetNotRemote, RemoteRead, RemoteReader
+from barnabas.tiered.reading import reader as reader_module
+from barnabas.tiered.reading.read_ahead import PIECES_AHEAD
+from barnabas.tiered.reading.reader import SEARCH_BYTES, OffsetNotRemote, RemoteRead, RemoteReader
 from barnabas.tiered.store.object_names import ObjectKind
 from barnabas.tiered.store.store import RemoteDataDamaged, RemoteStore, RemoteStoreError, StoreUnavailable
 from tests.unit.storage.logs import BATCH_BYTES, NOW_MS, all_batches, append, data, fill, marker, open_partition, sent
@@ -84,7 +87,9 @@ def test_a_batch_above_the_limit_is_returned_alone_or_not_at_all() -> None:
     assert (len(fitting.records), fitting.oversized) == (2 * BATCH_BYTES, False)
 
 
-def test_large_batches_over_many_pieces_are_whole() -> None:
+@pytest.mark.parametrize("search_bytes", [200, SEARCH_BYTES])
+def test_large_batches_over_many_pieces_are_whole(search_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader_module, "SEARCH_BYTES", search_bytes)
     disk, store = disk_with_store()
     log = open_partition(disk, open_partition(disk).settings.__class__(segment_bytes=20_000, index_interval_bytes=500))
     chance = chances(3)
@@ -93,6 +98,11 @@ def test_large_batches_over_many_pieces_are_whole() -> None:
     tiered = Tiered(disk, log, store)
     made = reader(disk, store, piece_bytes=700)
     assert read_all(made, tiered.chain, 0, 1000) == local_batches(log, tiered.copied)
+    for offset in range(tiered.copied + 1):
+        found = made.offset_for_timestamp(tiered.chain, NOW_MS, offset)
+        assert found is not None
+        assert found.offset == offset
+    made.close()
 
 
 def test_a_read_in_a_gap_returns_the_next_batch_also_of_the_next_segment() -> None:
@@ -219,6 +229,21 @@ def test_a_flipped_bit_never_reaches_a_client(position: int, bit: int) -> None:
     # A base offset that moved forward, within the segment and below the next batch, looks like any
     # other gap.
     assert same or moved
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+def test_a_corrupt_length_raises_before_the_rest_of_the_segment_is_fetched(by_time: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader_module, "SEARCH_BYTES", 2 * BATCH_BYTES)
+    disk, store, tiered = world(120)
+    log = disk.open(f"{REMOTE}/{NAMES.name(tiered.segments[0], ObjectKind.LOG)}")
+    log.write_at(8, (9 * BATCH_BYTES).to_bytes(4, "big"))
+    made = reader(disk, store, piece_bytes=BATCH_BYTES)
+    store.asked.clear()
+    deed = partial(made.offset_for_timestamp, tiered.chain, NOW_MS, 0) if by_time else partial(made.read, tiered.chain, 0, size_bytes_max=1)
+    with pytest.raises(RemoteDataDamaged, match="the index has another batch at position"):
+        deed()
+    made.close()
+    assert store.asked.count("range log") <= 2 + PIECES_AHEAD
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, 60, 61, 99, 100, 550, 999])

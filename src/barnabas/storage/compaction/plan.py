@@ -18,6 +18,7 @@ As in Kafka, the next compaction drops expired tombstones, but they do not make 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from barnabas.model.dataclass import dataclass
@@ -38,6 +39,7 @@ class SegmentShape(NamedTuple):
     max_timestamp: int = -1
     index_bytes: int = 0
     time_index_bytes: int = 0
+    created_ms: int = 0
 
     @classmethod
     def of(cls, segment: Segment) -> SegmentShape:
@@ -49,6 +51,7 @@ class SegmentShape(NamedTuple):
             segment.max_timestamp,
             len(segment.index) * offset_index.ENTRY_BYTES,
             len(segment.time_index) * time_index.ENTRY_BYTES,
+            segment.created_ms,
         )
 
 
@@ -122,7 +125,15 @@ def _too_young(log: LogShape, settings: LogSettings, first_dirty: int, now_ms: i
     lag_ms = settings.min_compaction_lag_ms
     if lag_ms <= 0:
         return []
-    return [segment.base_offset for segment in log.sealed_from(first_dirty) if segment.max_timestamp > now_ms - lag_ms][:1]
+    segments = [*log.sealed_from(first_dirty), log.active]
+    return [segment.base_offset for segment, following in pairwise(segments) if _newest_ms(segment, following) > now_ms - lag_ms][:1]
+
+
+def _newest_ms(segment: SegmentShape, following: SegmentShape) -> int:
+    """Records without a timestamp count as written when the next segment began, which is at or
+    after their real time. Kafka takes the time of the file.
+    """
+    return segment.max_timestamp if segment.max_timestamp >= 0 else following.created_ms
 
 
 def _overdue_ms(log: LogShape, settings: LogSettings, first_dirty: int, now_ms: int) -> int:

@@ -49,6 +49,11 @@ class RemoteChain:
     def start_offset(self) -> int | None:
         return self.links[0].start_offset if self.links else None
 
+    @property
+    def end_offset(self) -> int:
+        """The last offset, or ``NOTHING_COPIED``."""
+        return self.links[-1].end_offset if self.links else NOTHING_COPIED
+
 
 def build_chain(catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart], log_end_offset: int) -> RemoteChain:
     """``leader_epochs`` and ``log_end_offset`` are those of the local log."""

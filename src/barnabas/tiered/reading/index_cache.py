@@ -37,6 +37,16 @@ _KINDS: Final = (ObjectKind.INDEX, ObjectKind.TIME_INDEX, ObjectKind.TRANSACTION
 _WRITING_SUFFIX: Final = ".tmp"
 
 
+class _Fetch:
+    """The lock of a segment that is being fetched, and how many readers hold it or wait for it."""
+
+    __slots__ = ("lock", "readers")
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.readers = 0
+
+
 class RemoteIndexCache:
     """May be used from any thread."""
 
@@ -49,9 +59,11 @@ class RemoteIndexCache:
         self._names = names
         self._size_bytes_max = size_bytes_max
         # One lock guards the books and is held briefly. Each segment that is being fetched has its
-        # own, so that several readers of the same segment wait for one fetch.
+        # own, so that several readers of the same segment wait for one fetch. The last of them
+        # removes it. If a reader whose fetch failed removed it, the next two readers would hold
+        # different locks and write the same files.
         self._lock = Lock()
-        self._fetching: dict[Uuid, Lock] = {}
+        self._fetching: dict[Uuid, _Fetch] = {}
         # In the order of last use, the least recent first. Values are the stem of the files and
         # their size, or the parsed indexes.
         self._on_disk: OrderedDict[Uuid, tuple[str, int]] = OrderedDict()
@@ -73,15 +85,18 @@ class RemoteIndexCache:
         if found is not None:
             return found
         with self._lock:
-            fetching = self._fetching.setdefault(uuid, Lock())
+            fetch = self._fetching.setdefault(uuid, _Fetch())
+            fetch.readers += 1
         try:
-            with fetching:
+            with fetch.lock:
                 found = self._remembered(uuid) or self._from_disk(segment) or self._from_store(segment)
                 self._remember(uuid, found)
                 return found
         finally:
             with self._lock:
-                self._fetching.pop(uuid, None)
+                fetch.readers -= 1
+                if not fetch.readers:
+                    del self._fetching[uuid]
 
     def remove(self, uuids: Iterable[Uuid]) -> None:
         """Forget segments that are gone, or whose partition is gone."""

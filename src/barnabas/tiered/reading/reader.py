@@ -21,8 +21,7 @@ from crc32c import crc32c
 from barnabas.model.dataclass import dataclass
 from barnabas.model.ids import Uuid
 from barnabas.records.batch_header import CHECKSUMMED_POSITION, HEADER_BYTES, LENGTH_OVERHEAD_BYTES, MAGIC, read_header
-from barnabas.records.record import Record, open_batch
-from barnabas.storage.finding_by_time import TimestampOffset
+from barnabas.storage.finding_by_time import TimestampOffset, first_in_batch
 from barnabas.storage.transaction_index import AbortedTransaction
 from barnabas.tiered.metadata.chain import RemoteChain
 from barnabas.tiered.metadata.segment_metadata import RemoteSegmentMetadata
@@ -59,8 +58,9 @@ class RemoteRead:
     aborted: tuple[AbortedTransaction, ...] = ()
     """Those with records in this read that remote segments know; only on request."""
     aborted_complete: bool = True
-    """False when local segments may add more: ask ``Log.aborted_transactions(first_offset,
-    next_offset)`` too, and drop repetitions."""
+    """False when segments behind the chain may add more: if the local log still begins at the
+    chain's end, ask ``Log.aborted_transactions(first_offset, next_offset)`` too, and drop
+    repetitions."""
     oversized: bool = False
     """The first batch exceeds the requested size: it is the only one here, or is left out unless
     ``at_least_one`` was set."""
@@ -151,7 +151,9 @@ class RemoteReader:
                     if oversized and not at_least_one:
                         return RemoteRead(next_offset=offset, oversized=True)
                     if at + size_bytes > len(window):
-                        window_bytes = max(window_bytes, size_bytes)
+                        if size_bytes > window_bytes:
+                            self._check_length(segment, position + at, size_bytes)
+                            window_bytes = size_bytes
                         break
                     first_at, first_offset = at, base_offset
                 elif at + size_bytes > len(window) or at + size_bytes - first_at > size_bytes_max:
@@ -178,6 +180,8 @@ class RemoteReader:
                 if base_offset > link.end_offset:
                     return
                 if at + size_bytes > len(window):
+                    if size_bytes > window_bytes:
+                        self._check_length(segment, position + at, size_bytes)
                     window_bytes = max(SEARCH_BYTES, size_bytes)
                     break
                 _check_crc(window, at, size_bytes, crc, base_offset, segment)
@@ -193,12 +197,29 @@ class RemoteReader:
         piece_bytes = self._read_ahead.piece_bytes
         stop = min(position + size_bytes, segment.size_bytes)
         first, last = position // piece_bytes, (stop - 1) // piece_bytes
-        views = []
+        if first == last:
+            piece = memoryview(self._read_ahead.piece(segment, first, following))
+            return piece[position - first * piece_bytes : stop - first * piece_bytes]
+        # Each piece is copied as it comes, so that a large window is not in memory twice.
+        window, filled = memoryview(bytearray(stop - position)), 0
         for number in range(first, last + 1):
             start = number * piece_bytes
-            piece = memoryview(self._read_ahead.piece(segment, number, following))
-            views.append(piece[max(position - start, 0) : min(stop - start, piece_bytes)])
-        return views[0] if len(views) == 1 else memoryview(b"".join(views))
+            part = memoryview(self._read_ahead.piece(segment, number, following))[max(position - start, 0) : min(stop - start, piece_bytes)]
+            window[filled : filled + len(part)] = part
+            filled += len(part)
+        return window.toreadonly()
+
+    def _check_length(self, segment: RemoteSegmentMetadata, position: int, size_bytes: int) -> None:
+        """Refuse a corrupt length before it brings the rest of the segment into memory, because the
+        checksum needs the whole batch. Index entries lead to beginnings of batches, so a batch ends
+        at the next entry at the latest. Behind the last entry a segment holds little more than
+        ``index.interval.bytes`` and a batch."""
+        end = self._indexes.get(segment).position_after(position)
+        if end is not None and position + size_bytes > end:
+            raise RemoteDataDamaged(
+                f"the batch at position {position} of remote segment {segment.id} would have {size_bytes} bytes, "
+                f"but the index has another batch at position {end}"
+            )
 
     def _position_of(self, segment: RemoteSegmentMetadata, offset: int) -> tuple[int, bool]:
         """The position where the search begins, and whether it comes from the index."""
@@ -228,9 +249,9 @@ class RemoteReader:
                 _check_indexed(header.base_offset, offset, segment)
             if header.last_offset < start_offset or header.max_timestamp < timestamp:
                 continue
-            record = _first_record(batch, timestamp, start_offset)
-            if record is not None:
-                return TimestampOffset(record.timestamp, max(record.offset, start_offset), header.leader_epoch)
+            found = first_in_batch(batch, header, timestamp, start_offset)
+            if found is not None:
+                return found
         return None
 
     # -- transactions ------------------------------------------------------------------------------
@@ -290,13 +311,3 @@ def _check_crc(window: memoryview, at: int, size_bytes: int, crc: int, base_offs
 
 def _made(window: memoryview, start: int, stop: int, first_offset: int, next_offset: int, oversized: bool) -> RemoteRead:
     return RemoteRead(window[start:stop], next_offset, first_offset=first_offset, oversized=oversized)
-
-
-def _first_record(batch: memoryview, timestamp: int, start_offset: int) -> Record | None:
-    """The first record that fits. A batch that cannot be opened, since batches are accepted closed,
-    counts as its first record."""
-    try:
-        return next((each for each in open_batch(batch) if each.offset >= start_offset and each.timestamp >= timestamp), None)
-    except ValueError:
-        header = read_header(batch)
-        return Record(header.base_offset, header.max_timestamp, None, None)

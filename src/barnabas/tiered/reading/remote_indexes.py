@@ -44,6 +44,11 @@ class RemoteIndexes:
         slot = bisect_right(self.offsets, offset - self.base_offset) - 1
         return self.positions[slot] if slot >= 0 else 0
 
+    def position_after(self, position: int) -> int | None:
+        """The first indexed position above ``position``; None behind the last entry."""
+        slot = bisect_right(self.positions, position)
+        return self.positions[slot] if slot < len(self.positions) else None
+
     def offset_for_timestamp(self, timestamp: int) -> int:
         """An offset before which every record is older than ``timestamp``."""
         slot = bisect_right(self.timestamps, timestamp - 1) - 1

@@ -1,5 +1,10 @@
 """Reads from remote storage, for fetches and for offsets by time. Each waits on a worker thread,
-and nothing local waits for it."""
+and nothing local waits for it.
+
+A read takes the chain of its beginning. When it ends, the next segment may have been copied and
+have left the local disk: it is in neither the read's chain nor the local log. An answer that needs
+both therefore checks that the chain still reaches up to the local log.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,7 @@ from barnabas.replication.reads import READ_COMMITTED, PartitionRead, read_parti
 from barnabas.storage.finding_by_time import TimestampOffset
 from barnabas.storage.transaction_index import AbortedTransaction
 from barnabas.telemetry.logs import EventLog
+from barnabas.tiered.metadata.chain import RemoteChain
 from barnabas.tiered.quota import LOOK_SECONDS, RemoteQuota
 from barnabas.tiered.reading.reader import OffsetNotRemote, RemoteRead, RemoteReader
 from barnabas.tiered.remote_metrics import RemoteMetrics
@@ -55,7 +61,6 @@ class RemoteReads:
         if tiered is None or not tiered.ready:
             return Promise.kept(PartitionRead(_NOT_NOW))
         answer: Promise[PartitionRead] = Promise()
-        chain = tiered.chain
 
         def begin() -> None:
             if self._quota.exceeded():
@@ -65,17 +70,24 @@ class RemoteReads:
                 answer.if_abandoned(timer.cancel)
                 return
             self._metrics.reads(partition.partition.topic).value += 1
+            chain = tiered.chain
             reading = self._workers.run(
                 lambda: self._reader.read(chain, offset, size_bytes_max=size_bytes_max, at_least_one=at_least_one, aborted=committed)
             )
             answer.if_abandoned(reading.cancel)
-            reading.add_done_callback(lambda done: self._read_done(partition, offset, committed, done, answer))
+            reading.add_done_callback(lambda done: self._read_done(partition, chain, offset, committed, done, answer))
 
         begin()
         return answer
 
     def _read_done(
-        self, partition: Partition, offset: int, committed: bool, done: asyncio.Future[RemoteRead], answer: Promise[PartitionRead]
+        self,
+        partition: Partition,
+        chain: RemoteChain,
+        offset: int,
+        committed: bool,
+        done: asyncio.Future[RemoteRead],
+        answer: Promise[PartitionRead],
     ) -> None:
         if done.cancelled():
             answer.resolve(_with_offsets(partition))
@@ -96,6 +108,10 @@ class RemoteReads:
         if committed:
             aborted = list(read.aborted)
             if not read.aborted_complete:
+                if not _reaches_local(chain, partition):
+                    # Markers of aborts may be in between. The chain of the next read has them.
+                    answer.resolve(PartitionRead(_NOT_NOW))
+                    return
                 aborted = _merged(aborted, partition.log.aborted_transactions(read.first_offset, read.next_offset))
         answer.resolve(_with_offsets(partition)._replace(records=read.records or None, aborted=aborted))
 
@@ -135,12 +151,15 @@ class RemoteReads:
         tiered = self._tiered(partition)
         if tiered is None or not tiered.ready:
             return Promise.kept(_NOT_NOW)
-        chain, start = tiered.chain, partition.log.log_start_offset
-        looking = self._workers.run(lambda: self._reader.offset_for_timestamp(chain, timestamp, start))
         answer: Promise[TimestampOffset | ErrorCode | None] = Promise()
-        answer.if_abandoned(looking.cancel)
 
-        def came(done: asyncio.Future[TimestampOffset | None]) -> None:
+        def look() -> None:
+            chain, start = tiered.chain, partition.log.log_start_offset
+            looking = self._workers.run(lambda: self._reader.offset_for_timestamp(chain, timestamp, start))
+            answer.if_abandoned(looking.cancel)
+            looking.add_done_callback(lambda done: came(chain, start, done))
+
+        def came(chain: RemoteChain, start: int, done: asyncio.Future[TimestampOffset | None]) -> None:
             if done.cancelled():
                 answer.resolve(_NOT_NOW)
                 return
@@ -149,14 +168,22 @@ class RemoteReads:
                 answer.resolve(self._failed(partition, start, failure).error)
                 return
             found = done.result()
+            if found is None and not _reaches_local(chain, partition) and tiered.chain.end_offset > chain.end_offset:
+                # Every further search needs another segment that was copied during the last one.
+                look()
+                return
             answer.resolve(found if found is not None else partition.log.offset_for_timestamp(timestamp))
 
-        looking.add_done_callback(came)
+        look()
         return answer
 
 
 def _is_remote(partition: Partition, offset: int) -> bool:
     return partition.log.log_start_offset <= offset < partition.log.local_start_offset
+
+
+def _reaches_local(chain: RemoteChain, partition: Partition) -> bool:
+    return chain.end_offset + 1 >= partition.log.local_start_offset
 
 
 def _with_offsets(partition: Partition) -> PartitionRead:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from barnabas.storage.compaction.dirty_log import measure
 from barnabas.storage.compaction.plan import DirtySection, LogShape, SegmentShape, dirtiest, dirty_section, group_segments
 from barnabas.storage.log_settings import LogSettings
+from tests.unit.storage.compaction.tables import new_table, rows, seal
+from tests.unit.storage.logs import append
 
 NOW_MS = 1_000_000
 FAR = 2**31 - 1
@@ -63,6 +67,25 @@ class TestWhatIsCleanable:
         shape = log(10, 20, 30, 40, written_ms=[1, NOW_MS - 500, 2, NOW_MS])
         assert section(shape, settings=LogSettings(min_compaction_lag_ms=1000)).first_uncleanable_offset == 100
         assert section(shape, settings=LogSettings(min_compaction_lag_ms=500)).first_uncleanable_offset == 300
+
+    def test_records_without_timestamps_are_as_old_as_the_next_segment(self) -> None:
+        shape = log(10, 20, 30, 40)
+        created_ms = [1, NOW_MS - 2000, NOW_MS - 500, NOW_MS]
+        undated = [each._replace(max_timestamp=-1, created_ms=created) for each, created in zip(shape.segments, created_ms, strict=True)]
+        shape = replace(shape, segments=undated)
+        assert section(shape, settings=LogSettings(min_compaction_lag_ms=2500)).first_uncleanable_offset == 0
+        assert section(shape, settings=LogSettings(min_compaction_lag_ms=1000)).first_uncleanable_offset == 100
+        assert section(shape, cleaned_to=100, settings=LogSettings(min_compaction_lag_ms=1000)).first_uncleanable_offset == 100
+        assert section(shape).first_uncleanable_offset == 300
+
+    def test_a_log_without_timestamps_keeps_its_records_for_min_compaction_lag(self) -> None:
+        table = new_table(LogSettings(min_compaction_lag_ms=1000, min_cleanable_dirty_ratio=0.0))
+        append(table, rows((b"key", b"1"), timestamps=[-1]))
+        append(table, rows((b"key", b"2"), timestamps=[-1]))
+        seal(table)
+        closed_ms = table.segments.active.created_ms
+        assert not measure(table, high_watermark=2, now_ms=closed_ms + 999).due(table.settings)
+        assert measure(table, high_watermark=2, now_ms=closed_ms + 1000).due(table.settings)
 
     def test_a_checkpoint_below_the_log_start_is_ignored(self) -> None:
         found = section(log(10, 20, 30, start=120), cleaned_to=50)
