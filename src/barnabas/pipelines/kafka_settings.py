@@ -28,10 +28,13 @@ ADDRESSES = "bootstrap.servers"
 _OF_SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.")
 # The other settings that both clients know; librdkafka refuses to start with unknown names.
 _SHARED = frozenset({"client.id", "client.rack", "message.max.bytes", "request.timeout.ms", "socket.connection.setup.timeout.ms"})
+_ANSWER_MS_MAX = 10_000
 # When a broker dies, Java's admin client may wait for that broker until its time is up, although it
 # knows of the new leaders; by default that is a minute, in which a pipeline stands still. Spark
-# then asks again with a new client: for three minutes in all, as with the defaults.
-_ANSWER_MS_MAX = 10_000
+# then asks again with a new client: for three minutes in all, as with the defaults. The consumers
+# of tasks have the same limit, and a pipeline fails when it is over. So it is longer than an
+# election that must wait for a session of nine seconds, also on a busy machine.
+_CALL_MS_MAX = 30_000
 _REQUEST_TIMEOUT, _API_TIMEOUT = "request.timeout.ms", "default.api.timeout.ms"
 _ATTEMPTS_MS = 180_000
 # Spark shows its settings and the options of sources and sinks in plans, in its UI and in its event
@@ -65,7 +68,7 @@ def for_spark(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, str]:
     except SettingsRefused as refused:
         raise CannotRun(str(refused)) from refused
     java = {**_patience(java), **java, ADDRESSES: bootstrap}
-    return {"fetchOffset.numRetries": str(_ATTEMPTS_MS // _ANSWER_MS_MAX), **{f"kafka.{name}": value for name, value in java.items()}}
+    return {"fetchOffset.numRetries": str(_ATTEMPTS_MS // _CALL_MS_MAX), **{f"kafka.{name}": value for name, value in java.items()}}
 
 
 def _patience(java: Mapping[str, str]) -> dict[str, str]:
@@ -73,7 +76,7 @@ def _patience(java: Mapping[str, str]) -> dict[str, str]:
     request = java.get(_REQUEST_TIMEOUT, str(_ANSWER_MS_MAX))
     if not request.isdecimal():
         return {}  # Java says what is wrong with it
-    return {_REQUEST_TIMEOUT: request, _API_TIMEOUT: str(max(int(request), _ANSWER_MS_MAX))}
+    return {_REQUEST_TIMEOUT: request, _API_TIMEOUT: str(max(int(request), _CALL_MS_MAX))}
 
 
 def for_librdkafka(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, Any]:

@@ -61,9 +61,9 @@ def test_spark_gets_javas_names_as_they_are(client_file: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({}, ("10000", "10000")),
-        ({"request.timeout.ms": "2000"}, ("2000", "10000")),
-        ({"request.timeout.ms": "20000"}, ("20000", "20000")),
+        ({}, ("10000", "30000")),
+        ({"request.timeout.ms": "2000"}, ("2000", "30000")),
+        ({"request.timeout.ms": "40000"}, ("40000", "40000")),
         ({"default.api.timeout.ms": "60000"}, ("10000", "60000")),
         ({"request.timeout.ms": "soon"}, ("soon", None)),
     ],
@@ -71,7 +71,7 @@ def test_spark_gets_javas_names_as_they_are(client_file: Path) -> None:
 def test_spark_asks_another_broker_within_seconds_unless_a_pipeline_says_otherwise(given: dict[str, str], expected: object) -> None:
     options = for_spark("b:1", given)
     assert (options["kafka.request.timeout.ms"], options.get("kafka.default.api.timeout.ms")) == expected
-    assert options["fetchOffset.numRetries"] == "18"
+    assert options["fetchOffset.numRetries"] == "6"
 
 
 def test_a_client_file_of_the_command_replaces_the_login_of_the_pipeline(client_file: Path, tmp_path: Path) -> None:
