@@ -188,3 +188,11 @@ def test_mutated_schemas_never_cause_a_server_error(registry: RegistryProcess) -
             characters[position] = chance.choice([characters[position], "", "{", "}", '"', "[", "]", ":", ",", "0", "\\", "é"])
         response = register(registry, f"mutated-{number}", "".join(characters), kind)
         assert response.status_code < 500, ("".join(characters), response.text)
+
+
+def test_a_schema_that_is_larger_than_a_record_leaves_the_leader_alone(registry: RegistryProcess) -> None:
+    text = json.dumps({"type": "enum", "name": "E", "symbols": [f"S{number}" for number in range(100_000)]})
+    answer = register(registry, "large", text)
+    assert (answer.status_code, answer.json()["error_code"]) == (422, 42209)
+    assert registry.ask("GET", "/health", seconds_max=ANSWER_SECONDS_MAX).json()["leader"], "no election has begun"
+    assert register(registry, "small", '"int"').status_code == 200

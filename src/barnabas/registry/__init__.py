@@ -6,15 +6,16 @@ writes; *followers* answer reads and forward writes.
 
 Read in this order: :mod:`.core` (pure: the state and every decision), :mod:`.service` (decisions,
 one after the other), :mod:`.schemas_topic` (entries in Kafka), :mod:`.election` and
-:mod:`.forwarding` (several instances), then :mod:`.http`, :mod:`.content_types`, :mod:`.routes`,
-:mod:`.aliases`, :mod:`.endpoints` and :mod:`.app` (requests), and :mod:`.server` and
-:mod:`.process`, which put an instance together.
+:mod:`.forwarding` with :mod:`.caller_address` (several instances), then :mod:`.http`,
+:mod:`.content_types`, :mod:`.routes`, :mod:`.aliases`, :mod:`.endpoints` and :mod:`.app`
+(requests), and :mod:`.server` and :mod:`.process`, which put an instance together.
 
 Invariants:
 
 - the state is exactly what the topic says; a decision becomes entries, and entries become state;
 - an answer to a write is sent after its entries are on all in-sync replicas and replayed;
 - a leader that was replaced cannot write, because its successor fences it;
+- after a write that fails, nothing is decided until the whole topic is replayed;
 - keys, values, codes and the beginnings of sentences are Confluent's, so that its clients, and its
   registry in our place, notice no difference.
 

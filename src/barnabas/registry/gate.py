@@ -26,6 +26,7 @@ from barnabas.direct_requests.broker_connection import BrokerConnection
 from barnabas.direct_requests.errors import RequestRefused
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
+from barnabas.registry.caller_address import AddressSeal, address_of
 from barnabas.registry.core.errors import RegistryError
 from barnabas.registry.core.permissions import about, need_of
 from barnabas.registry.http import Call
@@ -64,6 +65,8 @@ class KafkaGate:
         self._super_users = super_users
         self._mechanism = mechanism or properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or "PLAIN"
         self._uses_acls = uses_acls
+        self.seal = AddressSeal.of(properties)
+        """None if the instances have no secret in common."""
         self._authorizer: Authorizer | None = None
         self._logins: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
         # Passwords are remembered only as digests, keyed so that a dump of memory is no use.
@@ -87,7 +90,8 @@ class KafkaGate:
         authorizer = self._authorizer
         if authorizer is None:
             return
-        host = call.request.client.host if call.request.client is not None else ""
+        sealed = self.seal.opened(call.request) if self.seal is not None else None
+        host = sealed or address_of(call.request)
 
         def may(subject: str) -> bool:
             need = about(subject, Operation.DESCRIBE)

@@ -71,8 +71,11 @@ class Call:
                 raise RegistryError(42209, f"The request has more than {BODY_BYTES_MAX} bytes")
         try:
             read = json.loads(bytes(data))
+            # Numbers beyond the range of a double and halves of surrogate pairs can be read and
+            # not written, so they are refused before they reach the topic.
+            json.dumps(read, ensure_ascii=False, allow_nan=False).encode()
         except (ValueError, RecursionError):
-            raise RegistryError(400, "The body of the request is no JSON.") from None
+            raise RegistryError(400, "The body of the request is no JSON, or has a number or a character that does not exist.") from None
         if not isinstance(read, dict):
             raise unprocessable("The body of the request is no JSON object.")
         return read
@@ -89,7 +92,8 @@ def taken_apart(request: Request) -> Call:
 def answer(value: Any, status: int = 200) -> Response:
     if isinstance(value, Response):
         return value
-    content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    # In ASCII, because other registries may have stored texts that cannot be encoded.
+    content = json.dumps(value, separators=(",", ":")).encode()
     return Response(content, status, media_type=CONTENT_TYPE)
 
 

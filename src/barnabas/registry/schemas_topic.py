@@ -23,7 +23,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from barnabas.registry.core.entries import Entry, NoopKey, decode
-from barnabas.registry.core.errors import store_failed, timed_out
+from barnabas.registry.core.errors import schema_too_large, store_failed, timed_out
 
 T = TypeVar("T")
 
@@ -200,7 +200,7 @@ class SchemasTopic:
 
     async def write(self, entries: Sequence[Entry]) -> None:
         """Returns when the records are on all in-sync replicas and replayed into the state. Raises
-        a RegistryError if they may not be."""
+        a RegistryError if they may not be: NothingWritten if they are not, and never will be."""
         last = await self._on_writer(lambda: self._transaction([entry.encode() for entry in entries]))
         try:
             await asyncio.wait_for(self._replayed(last + 1), WRITE_SECONDS_MAX)
@@ -213,6 +213,9 @@ class SchemasTopic:
         except TimeoutError:
             raise timed_out("The brokers did not acknowledge the records in time") from None
         except KafkaException as error:
+            if error.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE:
+                # The transaction is aborted: an abort that fails is another error.
+                raise schema_too_large(f"The schema is too large: the topic {self.name} takes no record of this size") from None
             raise store_failed(f"The records could not be written: {error.args[0].str()}") from None
 
     def _open_writer(self) -> None:

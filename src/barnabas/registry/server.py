@@ -69,7 +69,7 @@ class RegistryServer:
         self._topic = SchemasTopic(settings.topic, self._clients, state.replay, replicas=settings.replicas)
         await self._topic.start()
         self._service = RegistryService(state, cluster_id=self._topic.cluster_id, group_id=settings.group_id)
-        self._forwarding = LeaderForwarding(verify=settings.trusted_file or True)
+        self._forwarding = LeaderForwarding(settings.trusted_file or True, self._gate.seal if self._gate is not None else None)
         self._election = Election(
             [each.strip() for each in self._clients["bootstrap.servers"].split(",")],
             self._clients,
@@ -91,6 +91,8 @@ class RegistryServer:
                 access_log=False,
                 lifespan="off",
                 server_header=False,
+                # The headers of a proxy are a claim of the caller, and ACLs are about addresses.
+                proxy_headers=False,
             )
         )
         self._ready = ready
@@ -165,16 +167,15 @@ class _HttpServer(uvicorn.Server):
 
 
 class _Writer:
-    """Writes as the leader, and gives the leadership up when the brokers refuse: another instance
-    may be better connected, or has fenced this one."""
+    """Writes as the leader. After a failed write it gives the leadership up: another instance may
+    be better connected, or has fenced this one."""
 
     def __init__(self, topic: SchemasTopic, election: Election) -> None:
         self._topic = topic
         self._election = election
 
     async def write(self, entries: Sequence[Entry]) -> None:
-        try:
-            await self._topic.write(entries)
-        except RegistryError:
-            self._election.renounce()
-            raise
+        await self._topic.write(entries)
+
+    def give_up(self) -> None:
+        self._election.renounce()

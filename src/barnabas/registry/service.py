@@ -1,7 +1,9 @@
 """The registry as its endpoints see it: reads from the state, and writes that the leader makes.
 
 Writes run one after the other. Each decides on a state that has everything written before it, so
-two clients that register at once never get one id for two schemas.
+two clients that register at once never get one id for two schemas. A write that fails may have
+reached the topic all the same, so this instance stops leading with it. Only the next term, which
+begins after the whole topic is replayed, decides again; decisions of an earlier term are refused.
 
 Parsing and comparing schemas runs on threads, beside the event loop. A *quick* thread does it
 within a budget of steps. Work that takes more, up to seconds for a hostile schema, runs on a *slow*
@@ -18,7 +20,7 @@ from typing import Final, Protocol, TypeVar
 
 from barnabas.registry.core.decision import Decision
 from barnabas.registry.core.entries import Entry
-from barnabas.registry.core.errors import no_leader
+from barnabas.registry.core.errors import NothingWritten, no_leader
 from barnabas.registry.core.parsed_schemas import ParsedSchemas
 from barnabas.registry.core.state import RegistryState
 from barnabas.schemas.errors import OutOfSteps
@@ -34,7 +36,14 @@ R = TypeVar("R")
 
 
 class EntryWriter(Protocol):
-    async def write(self, entries: Sequence[Entry]) -> None: ...
+    """Writes during one term of this instance as the leader."""
+
+    async def write(self, entries: Sequence[Entry]) -> None:
+        """Returns when the entries are replayed. Raises :class:`NothingWritten` if they certainly
+        never will be; after any other error they may be."""
+
+    def give_up(self) -> None:
+        """End the term, so that another one can begin."""
 
 
 class RegistryService:
@@ -49,7 +58,7 @@ class RegistryService:
         self._slow = ThreadPoolExecutor(1, "registry-slow")
 
     def lead(self, writer: EntryWriter | None) -> None:
-        """Begin to write, or stop with None."""
+        """Begin to write, or stop with None. Each term has a writer of its own."""
         self._writer = writer
 
     @property
@@ -79,20 +88,37 @@ class RegistryService:
         leader."""
         for _ in range(PREPARATIONS_MAX):
             async with self._turn:
+                term = self._writer
                 try:
-                    return await self._written(await self._think_quickly(decide))
+                    return await self._written(term, await self._think_quickly(decide))
                 except OutOfSteps:
                     pass
             # The decision is made for what it leaves behind: schemas that are parsed, and verdicts.
             # Meanwhile others may write, so it counts only if it refuses.
             await self._think_long(decide)
         async with self._turn:
-            return await self._written(await self._think_long(decide))
+            term = self._writer
+            return await self._written(term, await self._think_long(decide))
 
-    async def _written(self, decision: Decision[R]) -> R:
+    async def _written(self, term: EntryWriter | None, decision: Decision[R]) -> R:
+        """``term`` is the writer of the time at which the decision began."""
         if decision.entries:
-            if self._writer is None:
-                # This instance led when the request came, and an election has begun since.
+            if term is None or term is not self._writer:
+                # This instance led when the request came, and an election has begun since. The
+                # state of the decision may lack what other leaders wrote.
                 raise no_leader()
-            await self._writer.write(decision.entries)
+            await self._append(term, decision.entries)
         return decision.answer
+
+    async def _append(self, writer: EntryWriter, entries: Sequence[Entry]) -> None:
+        try:
+            await writer.write(entries)
+        except NothingWritten:
+            raise
+        except BaseException:
+            # Before anything else runs: a write that waits for its turn would decide on a state
+            # that may lack these entries.
+            if self._writer is writer:
+                self.lead(None)
+                writer.give_up()
+            raise

@@ -4,8 +4,8 @@ end the interpreter's stack.
 
 from __future__ import annotations
 
-# The registry's largest schema, in characters; Confluent's registry is bounded by the size of a
-# record, which is a megabyte by default.
+# The registry's largest schema, in characters. Its record must also fit into the topic, which takes
+# a megabyte by default; that is the only limit of Confluent's registry.
 SCHEMA_CHARACTERS_MAX = 1_000_000
 # How deep types may stand in each other. A type takes up to three frames of the stack while it is
 # read or compared, and Python allows a thousand.
@@ -13,6 +13,8 @@ DEPTH_MAX = 100
 # Named types, fields and branches together. Comparing two schemas takes time in proportion to the
 # product of their types at worst.
 TYPES_MAX = 20_000
+# The size of Avro's fixed: Java reads it into an int.
+FIXED_BYTES_MAX = 2**31 - 1
 # A .proto file, whose grammar takes about 20 microseconds for each character.
 PROTO_CHARACTERS_MAX = 150_000
 # Steps of a comparison before it gives up: about a second. A pair of types is a step at least.

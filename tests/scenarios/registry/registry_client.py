@@ -22,6 +22,7 @@ class Memory:
     def __init__(self, state: RegistryState) -> None:
         self._state = state
         self.records: list[tuple[bytes, bytes | None]] = []
+        self.given_up = False
 
     async def write(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
@@ -30,6 +31,9 @@ class Memory:
             read = decode(key, value)
             assert read == entry, "what is written is read back"
             self._state.replay(read)
+
+    def give_up(self) -> None:
+        self.given_up = True
 
     def replay(self, key: bytes, value: bytes | None) -> None:
         """A record that another registry wrote."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.scenarios.registry.registry_client import Client, record
 
 
@@ -105,3 +107,27 @@ def test_a_new_schema_is_checked_more_than_a_stored_one(client: Client) -> None:
     assert client.error("POST", "/subjects/a/versions", {"schema": json.dumps(better)}) == (422, 42201)
     assert client.error("POST", "/subjects/a/versions", {"schema": json.dumps(record("a", name="other"))}) == (409, 40901)
     assert client.ask("POST", "/subjects/a", {"schema": json.dumps(odd)})[1]["id"] == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"defaultRuleSet": {"domainRules": [{"x": 1}]}}, 42210),
+        ({"overrideRuleSet": {"domainRules": [rule("check"), rule("check")]}}, 42210),
+        ({"overrideRuleSet": {"domainRules": [{**rule("check"), "params": {"a": 1}}]}}, 42210),
+        ({"overrideRuleSet": {"domainRules": [{**rule("check"), "tags": 5}]}}, 42210),
+        ({"overrideRuleSet": {"enableAt": 5}}, 42210),
+        ({"overrideRuleSet": 5}, 422),
+        ({"defaultMetadata": {"properties": {"a": 1}}}, 422),
+        ({"overrideMetadata": {"tags": ["a"], "properties": [1]}}, 422),
+    ],
+)
+def test_settings_that_would_break_registrations_are_refused(client: Client, settings: dict[str, Any], code: int) -> None:
+    assert client.error("PUT", "/config/a", settings) == (422, code)
+    client.registered("a", record("a"))
+
+
+def test_an_older_version_is_found_although_the_latest_one_has_metadata(client: Client) -> None:
+    plain = client.register("a", record("a"))
+    client.registered("a", record("a"), metadata={"properties": {"owner": "me"}})
+    assert client.register("a", record("a")) == plain

@@ -158,3 +158,26 @@ def test_reserved_fields_are_not_used_where_fields_are_validated(client: Client,
     client.registered("a", text, schemaType=kind, metadata={"properties": {"confluent:reserved": "g,h"}})
     status, answer = client.register("a", text, schemaType=kind, metadata={"properties": {"confluent:reserved": "h"}})
     assert (status, "RESERVED_FIELD_REMOVED" in answer["message"]) == (409, True)
+
+
+@pytest.mark.parametrize("mode", ["READONLY", "READONLY_OVERRIDE", "IMPORT"])
+def test_a_schema_that_a_subject_has_is_found_in_every_mode(client: Client, mode: str) -> None:
+    present = client.register("a", record("a"))
+    assert client.ask("PUT", "/mode?force=true", {"mode": mode})[0] == 200
+    assert client.register("a", record("a")) == present
+    assert client.register("a", record("a"), id=1) == present
+    for refused in ({"id": 7}, {"version": 1}) if mode != "IMPORT" else ():
+        status, answer = client.register("a", record("a"), **refused)
+        assert (status, answer["error_code"]) == (422, 42205)
+    status, answer = client.register("a", record("a", "B"))
+    assert (status, answer["error_code"]) == (422, 42205)
+
+
+def test_an_import_elsewhere_leaves_a_schema_its_guid(client: Client) -> None:
+    guid = client.register("a", record("a"))[1]["guid"]
+    client.registered(":.eu:a", record("a"))
+    client.ask("DELETE", "/subjects/:.eu:a")
+    client.ask("DELETE", "/subjects/:.eu:a?permanent=true")
+    assert client.ask("PUT", "/mode/:.eu:", {"mode": "IMPORT"}) == (200, {"mode": "IMPORT"})
+    assert client.get(f"/schemas/guids/{guid}")[0] == 200
+    assert client.get(f"/schemas/guids/{guid}/ids") == (200, [{"context": ".", "id": 1}])

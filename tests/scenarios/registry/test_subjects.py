@@ -215,3 +215,77 @@ def test_what_the_topic_holds_makes_the_same_registry_again(client: Client) -> N
     state = client.service.state
     assert list(again.all_versions()) == list(state.all_versions())
     assert (again.configs, again.modes, again.contexts) == (state.configs, state.modes, state.contexts)
+
+
+@pytest.mark.parametrize("path", ["/subjects/a", "/subjects/a/versions/1"])
+def test_settings_of_a_subject_go_when_it_is_deleted_softly(client: Client, path: str) -> None:
+    def configure() -> None:
+        assert client.ask("PUT", "/config/a", {"compatibility": "NONE"})[0] == 200
+        assert client.ask("PUT", "/mode/a", {"mode": "READWRITE"})[0] == 200
+
+    client.registered("a", record("a"))
+    configure()
+    assert client.ask("DELETE", path)[0] == 200
+    assert client.error("GET", "/config/a") == (404, 40408)
+    assert client.error("GET", "/mode/a") == (404, 40409)
+    configure()
+    assert client.ask("DELETE", f"{path}?permanent=true")[0] == 200
+    assert client.get("/config/a") == (200, {"compatibilityLevel": "NONE"})
+    assert client.get("/mode/a") == (200, {"mode": "READWRITE"})
+
+
+def test_settings_of_a_subject_stay_while_it_has_a_version(client: Client) -> None:
+    client.registered("a", record("a"))
+    client.registered("a", record("a", "B"))
+    client.ask("PUT", "/config/a", {"compatibility": "NONE"})
+    assert client.ask("DELETE", "/subjects/a/versions/1") == (200, 1)
+    assert client.ask("DELETE", "/subjects/a/versions/1?permanent=true") == (200, 1)
+    assert client.get("/config/a") == (200, {"compatibilityLevel": "NONE"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("JSON", '{"type":"number","maximum":1e400}'),
+        ("AVRO", '{"type":"record","name":"R","fields":[{"name":"a","type":"double","default":-1e400}]}'),
+        ("AVRO", '{"type":"record","name":"R","doc":"\\ud800","fields":[]}'),
+        ("AVRO", '{"type":"fixed","name":"F","size":2147483648}'),
+    ],
+)
+def test_a_schema_that_other_registries_cannot_read_is_refused_with_its_reason(client: Client, kind: str, text: str) -> None:
+    status, answer = client.register("a", text, schemaType=kind)
+    assert (status, answer["error_code"]) == (422, 42201)
+    assert f"Invalid schema of type {kind}" in answer["message"]
+
+
+def test_versions_follow_one_that_was_stored_with_an_infinite_number(client: Client) -> None:
+    text = '{"type":"record","name":"R","fields":[{"name":"a","type":"double","default":Infinity}]}'
+    value = {"subject": "a", "version": 1, "id": 1, "schema": text, "deleted": False}
+    client.memory.replay(b'{"keytype":"SCHEMA","subject":"a","version":1,"magic":1}', json.dumps(value).encode())
+    assert client.ask("POST", "/compatibility/subjects/a/versions/latest", {"schema": json.dumps(record("B"))})[1]["is_compatible"]
+    assert client.registered("a", record("B")) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"schema":"\\"int\\"","references":[{"name":"\\ud800","subject":"x","version":1}]}', (400, 400)),
+        (b'{"schema":"\\"int\\"","schemaType":"\\ud800"}', (400, 400)),
+        (b'{"schema":"\\"int\\"","ruleSet":{"domainRules":[{"x":1e400}]}}', (400, 400)),
+        (b'{"schema":"\\"int\\"","metadata":NaN}', (400, 400)),
+        ({"schema": '"int"', "schemaType": {}}, (422, 42201)),
+        ({"schema": '"int"', "schemaType": []}, (422, 42201)),
+        ({"schema": '"int"', "schemaType": False}, (422, 42201)),
+        ({"schema": []}, (422, 42201)),
+        ({"schema": '"int"', "references": {}}, (422, 422)),
+    ],
+)
+def test_a_field_of_another_type_is_refused(client: Client, body: object, expected: tuple[int, int]) -> None:
+    for path in ("/subjects/a/versions", "/subjects/a", "/compatibility/subjects/a/versions"):
+        assert client.error("POST", path, body) == expected
+
+
+def test_a_text_that_cannot_be_encoded_is_listed_escaped(client: Client) -> None:
+    value = r'{"subject":"a\ud800","version":1,"id":1,"schema":"\"int\"","deleted":false}'
+    client.memory.replay(rb'{"keytype":"SCHEMA","subject":"a\ud800","version":1,"magic":1}', value.encode())
+    assert client.get("/subjects") == (200, ["a\ud800"])

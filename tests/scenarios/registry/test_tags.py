@@ -66,6 +66,8 @@ def test_rules_and_metadata_change_with_tags(client: Client) -> None:
         ({"tagsToAdd": [tags("shop.Person", "PII", kind="sr_table")]}, (422, 422)),
         ({"tagsToAdd": [{"tags": ["PII"]}]}, (422, 422)),
         ({"tagsToAdd": [5]}, (422, 422)),
+        ({"tagsToAdd": 5}, (422, 422)),
+        ({"tagsToRemove": {"a": 1}}, (422, 422)),
         ({"newVersion": "x"}, (422, 422)),
         ({"newVersion": 7, "tagsToAdd": [tags("shop.Person.name", "PII")]}, (422, 42201)),
     ],

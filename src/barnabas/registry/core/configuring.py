@@ -17,6 +17,7 @@ from barnabas.registry.core.errors import (
     reference_exists,
     unprocessable,
 )
+from barnabas.registry.core.rule_sets import checked_metadata, checked_rule_set
 from barnabas.registry.core.scope import Mode, config_in_scope, mode_in_scope
 from barnabas.registry.core.state import RegistryState
 from barnabas.registry.core.subject import GLOBAL_CONTEXT, Subject
@@ -28,7 +29,13 @@ _REQUESTED_LEVEL: Final = "compatibility"
 _STORED_LEVEL: Final = "compatibilityLevel"
 _FLAGS: Final = ("normalize", "validateFields", "validateNewSchemas", "validateRules")
 _TEXTS: Final = ("alias", "aliasForDeks", "compatibilityGroup")
-_OBJECTS: Final = ("defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet")
+# Every registration merges these with its own, so they pass the same checks.
+_OBJECTS: Final = {
+    "defaultMetadata": checked_metadata,
+    "overrideMetadata": checked_metadata,
+    "defaultRuleSet": checked_rule_set,
+    "overrideRuleSet": checked_rule_set,
+}
 
 
 def update_config(state: RegistryState, subject: str | None, wanted: Mapping[str, Any]) -> Decision[Mapping[str, Any]]:
@@ -122,13 +129,11 @@ def _checked(wanted: Mapping[str, Any]) -> dict[str, Any]:
             if value is not None and str(value).upper() not in Policy.__members__:
                 raise unprocessable(f"Invalid compatibility policy: {value}. Valid values are STRICT and LENIENT")
             changes[name] = str(value).upper() if value is not None else None
-        elif value is None or (
-            (name in _FLAGS and isinstance(value, bool))
-            or (name in _TEXTS and isinstance(value, str))
-            or (name in _OBJECTS and isinstance(value, dict))
-        ):
+        elif name in _OBJECTS:
+            changes[name] = _OBJECTS[name](value)
+        elif value is None or (name in _FLAGS and isinstance(value, bool)) or (name in _TEXTS and isinstance(value, str)):
             changes[name] = value
-        elif name in (*_FLAGS, *_TEXTS, *_OBJECTS):
+        elif name in (*_FLAGS, *_TEXTS):
             raise unprocessable(f"The setting {name} has no value such as {value!r}")
         else:
             raise unprocessable(f"Unrecognized field: {name}")

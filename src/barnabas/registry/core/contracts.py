@@ -41,6 +41,12 @@ def inherited(state: RegistryState, subject: str, wanted: Registration, *, versi
     return replace(wanted, metadata=metadata, rule_set=rule_set)
 
 
+def changes_contracts(state: RegistryState, subject: str) -> bool:
+    """Whether the settings of a subject add to the metadata or the rules of every registration."""
+    config = config_in_scope(state, subject)
+    return any(config.get(name) is not None for name in ("defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet"))
+
+
 def numbered(metadata: Metadata | None, version: int) -> Metadata:
     given = metadata or {}
     return {**given, "properties": {**(given.get("properties") or {}), VERSION_PROPERTY: str(version)}}

@@ -1,4 +1,8 @@
-"""Deleting versions and subjects: softly at first, and for good only what is soft-deleted."""
+"""Deleting versions and subjects: softly at first, and for good only what is soft-deleted.
+
+The settings and the mode of a subject go when its last version is deleted softly. Those that it
+gets afterwards stay when the versions go for good.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +41,7 @@ def delete_version(state: RegistryState, subject: str, version: str, *, permanen
     if state.referrers(subject, entry.version, deleted=permanent):
         raise reference_exists(subject, entry.version)
     entries = [Entry(SchemaKey(subject, entry.version), None if permanent else entry.as_deleted())]
-    if len(state.versions(subject, deleted=permanent)) == 1:
-        # The settings of a subject go with its last version.
+    if not permanent and len(state.versions(subject)) == 1:
         entries += _settings_gone(state, subject)
     return Decision(entry.version, entries)
 
@@ -60,11 +63,10 @@ def delete_subject(state: RegistryState, subject: str, *, permanent: bool) -> De
             raise reference_exists(subject, entry.version)
     versions = [entry.version for entry in entries]
     if not permanent:
-        written = [Entry(DeleteSubjectKey(subject), {"subject": subject, "version": versions[-1]})]
-        return Decision(versions, written)
+        written = Entry(DeleteSubjectKey(subject), {"subject": subject, "version": versions[-1]})
+        return Decision(versions, [written, *_settings_gone(state, subject)])
     # The newest go first: a version may refer to an older one of its own subject.
-    tombstones = [Entry(SchemaKey(subject, version), None) for version in reversed(versions)]
-    return Decision(versions, [*tombstones, *_settings_gone(state, subject)])
+    return Decision(versions, [Entry(SchemaKey(subject, version), None) for version in reversed(versions)])
 
 
 def erased(state: RegistryState, subject: str) -> list[Entry]:

@@ -233,4 +233,5 @@ def _schema_json(entry: SchemaEntry) -> dict[str, Any]:
 
 
 def _bytes(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    # Halves of surrogate pairs, which other registries may have stored, stay escaped.
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")

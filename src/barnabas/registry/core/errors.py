@@ -23,6 +23,10 @@ class RegistryError(Exception):
         return self.code // 100 if self.code >= 1000 else self.code
 
 
+class NothingWritten(RegistryError):
+    """The brokers refused the records before they took any, so the state is still complete."""
+
+
 def subject_not_found(subject: str) -> RegistryError:
     return RegistryError(40401, f"Subject '{subject}' not found.")
 
@@ -102,6 +106,10 @@ def reference_exists(subject: str, version: int) -> RegistryError:
 
 def invalid_subject(subject: str) -> RegistryError:
     return RegistryError(42208, f"The specified subject '{subject}' is not a valid.")
+
+
+def schema_too_large(message: str) -> RegistryError:
+    return NothingWritten(42209, message)
 
 
 def invalid_rule_set(message: str) -> RegistryError:

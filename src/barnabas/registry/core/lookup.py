@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from barnabas.registry.core.contracts import inherited
-from barnabas.registry.core.digest import digest_of
 from barnabas.registry.core.entries import SchemaEntry
 from barnabas.registry.core.errors import invalid_version, schema_not_found, subject_not_found, version_not_found
 from barnabas.registry.core.parsed_schemas import ParsedSchemas
-from barnabas.registry.core.registering import Registration, canonicalized, is_same
+from barnabas.registry.core.registering import Registration, existing
 from barnabas.registry.core.state import RegistryState
 from barnabas.registry.core.subject import DEFAULT_CONTEXT, Subject
 
@@ -46,18 +42,10 @@ def find_schema(
     """The version of a subject that has this schema, the newest first."""
     if not state.versions(subject, deleted=deleted):
         raise subject_not_found(subject)
-    canonical = canonicalized(state, parsed, subject, wanted, normalize=normalize, stored=True)
-    versions = state.versions(subject, deleted=deleted)
-    found = _same(parsed, canonical, versions) or _same(parsed, inherited(state, subject, canonical, version=None), versions)
+    found = existing(state, parsed, subject, wanted, normalize=normalize, deleted=deleted)
     if found is None:
         raise schema_not_found()
     return found
-
-
-def _same(parsed: ParsedSchemas, wanted: Registration, versions: Sequence[SchemaEntry]) -> SchemaEntry | None:
-    md5 = digest_of(wanted.text, wanted.references, wanted.metadata or None, wanted.rule_set or None)
-    exact = next((entry for entry in reversed(versions) if entry.md5 == md5), None)
-    return exact or next((entry for entry in reversed(versions) if is_same(parsed, wanted, entry)), None)
 
 
 def find_by_id(state: RegistryState, schema_id: int, subject: str | None = None) -> SchemaEntry:

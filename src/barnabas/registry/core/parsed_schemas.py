@@ -8,7 +8,7 @@ decision is made again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from barnabas.registry.core.entries import SchemaEntry
@@ -36,6 +36,9 @@ CHARACTERS_PER_STEP: Final = {SchemaType.AVRO: 32, SchemaType.JSON: 16, SchemaTy
 # Verdicts about pairs of schemas: those of registrations that are under way, and of repeated ones.
 VERDICTS_KEPT_MAX: Final = 1_000
 
+# A stored schema of these types is checked less than a new one.
+_LENIENT_WHEN_STORED: Final = (SchemaType.AVRO, SchemaType.JSON)
+
 _Key = tuple[SchemaType, str, tuple[ResolvedReference, ...], bool]
 _Pair = tuple[_Key, _Key, bool, bool, Policy]
 
@@ -47,29 +50,50 @@ class _Kept:
 
 
 class ParsedSchemas:
-    def __init__(self, state: RegistryState, kept: _Kept | None = None, steps: Steps | None = None) -> None:
+    def __init__(
+        self,
+        state: RegistryState,
+        kept: _Kept | None = None,
+        steps: Steps | None = None,
+        may_describe: Callable[[str], bool] | None = None,
+    ) -> None:
         self._state = state
         self._kept = kept or _Kept()
         self._steps = steps
+        self._may_describe = may_describe
 
     def within(self, steps: Steps) -> ParsedSchemas:
         """The same schemas for work of so many steps: beyond them every method raises
         :class:`~barnabas.schemas.errors.OutOfSteps`. A schema or a verdict that is known takes
         none."""
-        return ParsedSchemas(self._state, self._kept, steps)
+        return ParsedSchemas(self._state, self._kept, steps, self._may_describe)
+
+    def seen_by(self, may_describe: Callable[[str], bool]) -> ParsedSchemas:
+        """The same schemas for a caller: those that it sends or asks for refer to no subject that
+        it may not describe, as if there were none. Stored versions that they are compared with
+        refer to any."""
+        return ParsedSchemas(self._state, self._kept, self._steps, may_describe)
 
     def stored(self, entry: SchemaEntry) -> ParsedSchema:
         """A schema of the topic, which another registry may have checked less."""
-        return self.parse(entry.type, entry.text, entry.references, entry.subject, stored=True)
+        return self._parsed(self._key(entry.type, entry.text, entry.references, entry.subject, stored=True))
 
     def parse(self, type_: SchemaType, text: str, references: Sequence[Reference], subject: str, *, stored: bool = False) -> ParsedSchema:
         """``subject`` gives the context of the references. Raises a RegistryError."""
-        return self._parsed(self._key(type_, text, references, subject, stored=stored))
+        return self._parsed(self._key(type_, text, references, subject, stored=stored, may_describe=self._may_describe))
 
-    def _key(self, type_: SchemaType, text: str, references: Sequence[Reference], subject: str, *, stored: bool) -> _Key:
-        resolved = tuple(self.resolve(references, Subject.parse(subject)))
-        # Only Avro checks a stored schema less than a new one.
-        return type_, text, resolved, stored and type_ is SchemaType.AVRO
+    def _key(
+        self,
+        type_: SchemaType,
+        text: str,
+        references: Sequence[Reference],
+        subject: str,
+        *,
+        stored: bool,
+        may_describe: Callable[[str], bool] | None = None,
+    ) -> _Key:
+        resolved = tuple(self._resolve(references, Subject.parse(subject), may_describe))
+        return type_, text, resolved, stored and type_ in _LENIENT_WHEN_STORED
 
     def _parsed(self, key: _Key) -> ParsedSchema:
         kept = self._kept.schemas.get(key)
@@ -80,11 +104,12 @@ class ParsedSchemas:
             self._steps.take(1 + sum(map(len, (text, *(each.text for each in resolved)))) // CHARACTERS_PER_STEP[type_])
         try:
             parsed = parse_schema(type_, text, resolved, stored=stored)
+            canonical = parsed.canonical
         except InvalidSchema as error:
             raise invalid_schema(f"Invalid schema of type {type_.value}, details: {error}") from None
         self._kept.schemas.put(key, parsed)
         # A registration parses the text of the client, and compares the canonical one.
-        self._kept.schemas.put((type_, parsed.canonical, resolved, type_ is SchemaType.AVRO), parsed)
+        self._kept.schemas.put((type_, canonical, resolved, type_ in _LENIENT_WHEN_STORED), parsed)
         return parsed
 
     def breaches(self, wanted: Registration, subject: str, older: SchemaEntry, level: Level, policy: Policy) -> tuple[Breach, ...]:
@@ -104,13 +129,22 @@ class ParsedSchemas:
         self._kept.verdicts.put(pair, found)
         return found
 
-    def resolve(self, references: Sequence[Reference], parent: Subject) -> list[ResolvedReference]:
+    def _resolve(
+        self, references: Sequence[Reference], parent: Subject, may_describe: Callable[[str], bool] | None
+    ) -> list[ResolvedReference]:
         """The referenced texts, each after those that it uses itself."""
         found: dict[str, str] = {}
-        self._collect(references, parent, found, on_the_way=())
+        self._collect(references, parent, may_describe, found, on_the_way=())
         return [ResolvedReference(name, text) for name, text in found.items()]
 
-    def _collect(self, references: Sequence[Reference], parent: Subject, found: dict[str, str], on_the_way: tuple[str, ...]) -> None:
+    def _collect(
+        self,
+        references: Sequence[Reference],
+        parent: Subject,
+        may_describe: Callable[[str], bool] | None,
+        found: dict[str, str],
+        on_the_way: tuple[str, ...],
+    ) -> None:
         for reference in references:
             if reference.name in found:
                 continue
@@ -121,10 +155,10 @@ class ParsedSchemas:
             subject = Subject.parse(reference.subject).within(parent)
             state = self._state
             entry = state.latest(subject.text) if reference.version == -1 else state.version(subject.text, reference.version)
-            if entry is None:
+            if entry is None or (may_describe is not None and not may_describe(subject.text)):
                 named = f"name={reference.name}, subject={reference.subject}, version={reference.version}"
                 raise invalid_schema(
                     f'No schema reference found for subject "{reference.subject}" and version {reference.version} ({named})'
                 )
-            self._collect(entry.references, subject, found, (*on_the_way, reference.name))
+            self._collect(entry.references, subject, may_describe, found, (*on_the_way, reference.name))
             found[reference.name] = entry.text

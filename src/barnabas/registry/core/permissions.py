@@ -12,12 +12,17 @@ register, change tags                                 WRITE              topic
 delete versions and subjects                          DELETE             topic
 read settings of a subject                            DESCRIBE_CONFIGS   topic
 change settings of a subject, associations            ALTER_CONFIGS      topic
-read global settings                                  DESCRIBE_CONFIGS   cluster
-change global settings, delete contexts               ALTER_CONFIGS      cluster
+read settings of a context, or global ones            DESCRIBE_CONFIGS   cluster
+change settings of a context, or global ones          ALTER_CONFIGS      cluster
+delete contexts                                       ALTER_CONFIGS      cluster
 ====================================================  =================  ==================
 
+Settings of a context stand under a name such as ``:.context:`` or ``:.:``, which is no subject and
+has no topic: it takes the rules of the cluster.
+
 Listings contain only subjects that the caller may describe, and a schema is found by its id only
-through such a subject.
+through such a subject. A schema may only refer to such subjects, and neither may a schema that it
+refers to go beyond them.
 """
 
 from __future__ import annotations
@@ -38,10 +43,13 @@ class Need(NamedTuple):
 
 def topic_of(subject: str) -> str:
     name = Subject.parse(subject).name
-    return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)
+    return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), "") or name
 
 
 def about(subject: str, operation: Operation) -> Need:
+    if Subject.parse(subject).is_reserved:
+        reads = operation in (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS)
+        return Need(Operation.DESCRIBE_CONFIGS if reads else Operation.ALTER_CONFIGS, CLUSTER)
     return Need(operation, Resource(ResourceType.TOPIC, topic_of(subject)))
 
 

@@ -1,22 +1,23 @@
 """Registering a schema under a subject.
 
-1. The mode of the subject allows it: an id of the caller's own only in an import, and none there.
-2. The text becomes canonical, and normal where that is asked for.
-3. Metadata and rules that it does not name come from the latest version and the settings.
-4. A schema that the subject has already keeps its id and version; one that the context knows keeps
-   its id and gets a version.
-5. It must be compatible with the older versions, except in an import and by force.
-6. The version is one above the highest that the subject ever had.
+1. A schema that the subject has already is found, whatever the mode of the subject.
+2. The mode of the subject allows it: an id of the caller's own only in an import, and none there.
+3. The text becomes canonical, and normal where that is asked for.
+4. Metadata and rules that it does not name come from the latest version and the settings.
+5. A schema that the subject has with these keeps its id and version; one that the context knows
+   keeps its id and gets a version.
+6. It must be compatible with the older versions, except in an import and by force.
+7. The version is one above the highest that the subject ever had.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from barnabas.registry.core.compatibility import why_incompatible
-from barnabas.registry.core.contracts import inherited, without_version
+from barnabas.registry.core.contracts import changes_contracts, inherited, without_version
 from barnabas.registry.core.decision import Decision
 from barnabas.registry.core.digest import digest_of
 from barnabas.registry.core.entries import ContextKey, Entry, SchemaEntry, SchemaKey
@@ -50,6 +51,37 @@ def register(
     state: RegistryState, parsed: ParsedSchemas, subject: str, wanted: Registration, *, normalize: bool = False, force: bool = False
 ) -> Decision[SchemaEntry]:
     """Raises a RegistryError. The subject is in its normalized form."""
+    # The settings could change a schema, and a request for a version wants that one.
+    if wanted.text.strip() and wanted.version == NO_VERSION and not changes_contracts(state, subject):
+        present = existing(state, parsed, subject, wanted, normalize=normalize)
+        if present is not None and wanted.id in (NO_ID, present.id):
+            return Decision(present)
+    return add_version(state, parsed, subject, wanted, normalize=normalize, force=force)
+
+
+def existing(
+    state: RegistryState, parsed: ParsedSchemas, subject: str, wanted: Registration, *, normalize: bool = False, deleted: bool = False
+) -> SchemaEntry | None:
+    """The version of a subject that has this schema, the newest first. Raises a RegistryError for a
+    text that is no schema."""
+    versions = state.versions(subject, deleted=deleted)
+    if not versions:
+        return None
+    canonical = canonicalized(state, parsed, subject, wanted, normalize=normalize, stored=True)
+    return _same(parsed, canonical, versions) or _same(parsed, inherited(state, subject, canonical, version=None), versions)
+
+
+def _same(parsed: ParsedSchemas, wanted: Registration, versions: Sequence[SchemaEntry]) -> SchemaEntry | None:
+    md5 = digest_of(wanted.text, wanted.references, wanted.metadata or None, wanted.rule_set or None)
+    exact = next((entry for entry in reversed(versions) if entry.md5 == md5), None)
+    return exact or next((entry for entry in reversed(versions) if is_same(parsed, wanted, entry)), None)
+
+
+def add_version(
+    state: RegistryState, parsed: ParsedSchemas, subject: str, wanted: Registration, *, normalize: bool = False, force: bool = False
+) -> Decision[SchemaEntry]:
+    """A new version, unless the subject has one with the metadata and the rules that this one gets.
+    Raises a RegistryError."""
     if not is_valid(subject):
         raise invalid_subject(subject)
     _check_mode(state, subject, wanted)

@@ -47,8 +47,11 @@ def checked_rule_set(read: Any) -> Mapping[str, Any] | None:
             raise invalid_rule_set(reason)
         if rules:
             found[kind] = rules
-    if read.get("enableAt"):
-        found["enableAt"] = read["enableAt"]
+    enabled = read.get("enableAt")
+    if enabled:
+        if not isinstance(enabled, str):
+            raise invalid_rule_set("The field enableAt is a text")
+        found["enableAt"] = enabled
     return found
 
 
@@ -69,6 +72,11 @@ def _faults(rule: Any, names: set[str], modes: tuple[str, ...]) -> Iterator[str]
         yield f"The mode of rule '{name}' is one of {', '.join(modes)}"
     if not isinstance(rule.get("type"), str) or not rule["type"]:
         yield f"The rule '{name}' has no type"
+    if not _texts(rule.get("tags") or []):
+        yield f"The tags of rule '{name}' are a list of texts"
+    params = rule.get("params") or {}
+    if not isinstance(params, dict) or not all(isinstance(each, str) for each in params.values()):
+        yield f"The params of rule '{name}' are texts by name"
 
 
 def _texts(value: Any) -> bool:

@@ -10,7 +10,7 @@ what it iterates over, with ``list``, during which no other thread runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from barnabas.registry.core.digest import guid_of
@@ -170,13 +170,28 @@ class RegistryState:
     def _clear(self, subject: str | None) -> None:
         """Forget ids of deleted schemas, so that an import may use them again."""
         context = Subject.parse(subject).context if subject is not None else None
+        cleared: set[bytes] = set()
         for each in [context] if context is not None else list(self._texts):
             used = self._uses.get(each, {})
             unused = [schema_id for schema_id in self._texts.get(each, {}) if not used.get(schema_id)]
             for schema_id in unused:
-                entry = self._texts[each].pop(schema_id)
-                self._ids_by_md5.get(each, {}).pop(entry.md5, None)
-                self._by_guid.pop(guid_of(entry.md5), None)
+                md5 = self._texts[each].pop(schema_id).md5
+                cleared.add(md5)
+                if self.id_of(each, md5) == schema_id:
+                    del self._ids_by_md5[each][md5]
+                known = self._by_guid.get(guid_of(md5))
+                if known is not None and (Subject.parse(known.subject).context, known.id) == (each, schema_id):
+                    del self._by_guid[guid_of(md5)]
+        self._index_again(cleared)
+
+    def _index_again(self, md5s: Collection[bytes]) -> None:
+        """Index schemas that have lost an id by their other ids, in the same context and in
+        others. Ids that versions have come first."""
+        remaining = [(context, entry) for context, texts in self._texts.items() for entry in texts.values() if entry.md5 in md5s]
+        remaining.sort(key=lambda each: not self._uses.get(each[0], {}).get(each[1].id))
+        for context, entry in remaining:
+            self._ids_by_md5.setdefault(context, {}).setdefault(entry.md5, entry.id)
+            self._by_guid.setdefault(guid_of(entry.md5), entry)
 
     def _targets(self, entry: SchemaEntry) -> Iterator[Version]:
         parent = Subject.parse(entry.subject)

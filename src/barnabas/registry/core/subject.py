@@ -35,6 +35,11 @@ class Subject:
         return self.name if self.context == DEFAULT_CONTEXT else f":{self.context}:{self.name}"
 
     @property
+    def is_reserved(self) -> bool:
+        """Whether this names a context, or all subjects, and so no subject itself."""
+        return not self.name or self.name in _RESERVED
+
+    @property
     def context_text(self) -> str:
         """The name of the context alone, as settings are stored under it; empty for the default."""
         return "" if self.context == DEFAULT_CONTEXT else f":{self.context}:"
@@ -51,4 +56,4 @@ def normalized(text: str) -> str:
 def is_valid(text: str) -> bool:
     subject = Subject.parse(text)
     plain = not any(character < " " or character == "\x7f" for character in text)
-    return 0 < len(text) <= SUBJECT_CHARACTERS_MAX and plain and bool(subject.name) and subject.name not in _RESERVED
+    return 0 < len(text) <= SUBJECT_CHARACTERS_MAX and plain and not subject.is_reserved

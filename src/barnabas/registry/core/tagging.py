@@ -29,7 +29,7 @@ def tagged(type_: SchemaType, text: str, added: Mapping[Entity, Iterable[str]], 
         return text
     if type_ is not SchemaType.AVRO:
         raise RegistryError(501, f"Tags can be changed inside Avro schemas, and not inside those of type {type_.value}")
-    schema = read_json(text)
+    schema = read_json(text, stored=True)
     for entity in dict.fromkeys([*added, *removed]):
         node = next(_nodes(schema, entity.path.removeprefix("."), entity.kind, ""), None)
         if node is None:

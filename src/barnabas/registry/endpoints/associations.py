@@ -11,8 +11,10 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from barnabas.registry.core.associating import Resource, WantedAssociation, associate, dissociate, found, invalid
+from barnabas.registry.core.decision import Decision
 from barnabas.registry.core.entries import SchemaEntry
 from barnabas.registry.core.errors import RegistryError
+from barnabas.registry.core.parsed_schemas import ParsedSchemas
 from barnabas.registry.core.registering import register
 from barnabas.registry.endpoints.association_requests import association_of, associations_of, kind_of, requests_of, resource_of
 from barnabas.registry.endpoints.printed import version_shown
@@ -50,7 +52,8 @@ async def by_resource_id(service: RegistryService, call: Call) -> Any:
 async def create(service: RegistryService, call: Call) -> Any:
     read, dry_run = await call.body(), call.flag("dryRun")
     resource = resource_of(read, needs_id=not dry_run)
-    return await _associated(service, resource, [association_of(each) for each in associations_of(read)], create=True, dry_run=dry_run)
+    wanted = [association_of(each) for each in associations_of(read)]
+    return await _associated(service, call, resource, wanted, create=True, dry_run=dry_run)
 
 
 async def create_or_update(service: RegistryService, call: Call) -> Any:
@@ -58,7 +61,7 @@ async def create_or_update(service: RegistryService, call: Call) -> Any:
     if read.setdefault("resourceId", named) != named:
         raise invalid("resourceId", "Resource ID in the path parameter does not match the resource ID in the request body")
     wanted = [association_of(each) for each in associations_of(read)]
-    return await _associated(service, resource_of(read), wanted, create=False, dry_run=call.flag("dryRun"))
+    return await _associated(service, call, resource_of(read), wanted, create=False, dry_run=call.flag("dryRun"))
 
 
 async def remove(service: RegistryService, call: Call) -> Any:
@@ -86,7 +89,7 @@ async def batch_mutate(service: RegistryService, call: Call) -> Any:
     dry_run, results = call.flag("dryRun"), []
     for each in requests_of(await call.body()):
         try:
-            results.append({"result": await _mutated(service, each, dry_run=dry_run)})
+            results.append({"result": await _mutated(service, call, each, dry_run=dry_run)})
         except RegistryError as error:
             results.append({"error": {"error_code": error.code, "message": error.message}})
     return answer({"results": results}, _MULTI_STATUS)
@@ -112,7 +115,7 @@ def _looked_up(service: RegistryService, call: Call, read: Any, *, with_schemas:
     return {**names, "resourceType": _TOPIC, "associations": [_shown(each, schemas.get(each["subject"])) for each in visible]}
 
 
-async def _mutated(service: RegistryService, read: Any, *, dry_run: bool) -> Any:
+async def _mutated(service: RegistryService, call: Call, read: Any, *, dry_run: bool) -> Any:
     resource = resource_of(read, needs_id=not dry_run)
     schemas: dict[str, SchemaEntry] = {}
     for operation, run in groupby(associations_of(read), key=lambda each: str(each.get("opType", "")).upper()):
@@ -122,42 +125,50 @@ async def _mutated(service: RegistryService, read: Any, *, dry_run: bool) -> Any
                 await _dissociated(service, resource.id or "", [kind_of(each)], cascade=cascade, dry_run=dry_run)
         elif operation in (_CREATE, "UPSERT"):
             wanted = [association_of(each) for each in run]
-            schemas |= await _write(service, resource, wanted, create=operation == _CREATE, dry_run=dry_run)
+            schemas |= await _write(service, call, resource, wanted, create=operation == _CREATE, dry_run=dry_run)
         else:
             raise invalid("opType", "must be CREATE, UPSERT or DELETE")
     every = [] if dry_run else found(service.state, resource_id=resource.id, resource_type=_TOPIC)
     return _response(resource, every, schemas)
 
 
-async def _associated(service: RegistryService, resource: Resource, wanted: list[WantedAssociation], *, create: bool, dry_run: bool) -> Any:
-    schemas = await _write(service, resource, wanted, create=create, dry_run=dry_run)
+async def _associated(
+    service: RegistryService, call: Call, resource: Resource, wanted: list[WantedAssociation], *, create: bool, dry_run: bool
+) -> Any:
+    schemas = await _write(service, call, resource, wanted, create=create, dry_run=dry_run)
     kinds = [each.kind for each in wanted]
     every = [] if dry_run else found(service.state, resource_id=resource.id, resource_type=_TOPIC, types=kinds)
     return _response(resource, every, schemas)
 
 
 async def _write(
-    service: RegistryService, resource: Resource, wanted: list[WantedAssociation], *, create: bool, dry_run: bool
+    service: RegistryService, call: Call, resource: Resource, wanted: list[WantedAssociation], *, create: bool, dry_run: bool
 ) -> dict[str, SchemaEntry]:
     """The schemas that were registered, by subject. Everything is checked before the first of them
     is, so that a refused request leaves nothing behind."""
     state = service.state
-    await service.think(lambda parsed: associate(state, parsed, resource, wanted, create=create))
+
+    def decide(parsed: ParsedSchemas) -> Decision[list[dict[str, Any]]]:
+        return associate(state, parsed.seen_by(call.may_describe), resource, wanted, create=create)
+
+    await service.think(decide)
     if dry_run:
         return {}
     schemas: dict[str, SchemaEntry] = {}
     for each in wanted:
         subject = each.subject or resource.own_subject(each.kind)
         if each.schema is not None:
-            schemas[subject] = await _registered(service, subject, each)
-    await service.write(lambda parsed: associate(state, parsed, resource, wanted, create=create))
+            schemas[subject] = await _registered(service, call, subject, each)
+    await service.write(decide)
     return schemas
 
 
-async def _registered(service: RegistryService, subject: str, wanted: WantedAssociation) -> SchemaEntry:
+async def _registered(service: RegistryService, call: Call, subject: str, wanted: WantedAssociation) -> SchemaEntry:
     schema, normalize = wanted.schema, wanted.normalize
     assert schema is not None
-    return await service.write(lambda parsed: register(service.state, parsed, subject, schema, normalize=normalize))
+    return await service.write(
+        lambda parsed: register(service.state, parsed.seen_by(call.may_describe), subject, schema, normalize=normalize)
+    )
 
 
 async def _dissociated(service: RegistryService, resource_id: str, types: Sequence[str], *, cascade: bool, dry_run: bool) -> None:

@@ -65,16 +65,20 @@ def _parts_shown(entry: SchemaEntry) -> dict[str, Any]:
 
 def registration(body: dict[str, Any], *, may_be_empty: bool = False) -> Registration:
     """The schema in a request. Raises a RegistryError for a field of another type."""
-    text = body.get("schema") or ""
+    text = body.get("schema")
+    if text is None:
+        text = ""
     if not isinstance(text, str) or (not text.strip() and not may_be_empty):
         raise invalid_schema("Empty schema")
-    named = body.get("schemaType") or SchemaType.AVRO.value
-    if named not in SchemaType.__members__:
+    named = body.get("schemaType")
+    if named is None or named == "":
+        named = SchemaType.AVRO.value
+    if not isinstance(named, str) or named not in SchemaType.__members__:
         raise invalid_schema(f"Invalid schema type {named}; the types are AVRO, JSON and PROTOBUF")
     return Registration(
         SchemaType(named),
         text,
-        _references(body.get("references") or []),
+        _references(body.get("references")),
         checked_metadata(body.get("metadata")),
         checked_rule_set(body.get("ruleSet")),
         _number(body, "id", NO_ID),
@@ -83,6 +87,8 @@ def registration(body: dict[str, Any], *, may_be_empty: bool = False) -> Registr
 
 
 def _references(read: Any) -> tuple[Reference, ...]:
+    if read is None:
+        return ()
     if not isinstance(read, list):
         raise unprocessable("The references are no list.")
     found = []

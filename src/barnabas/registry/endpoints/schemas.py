@@ -70,7 +70,7 @@ def _has_rule(entry: SchemaEntry, type_: str) -> bool:
 
 
 async def get_by_id(service: RegistryService, call: Call) -> Any:
-    entry = await formatted(service, _found(service, call), call.text("format"))
+    entry = await formatted(service, call, _found(service, call))
     shown = schema_shown(entry, id_max=service.state.id_max if call.flag("fetchMaxId") else None)
     # Karapace's clients ask for the subjects in the same request.
     return {**shown, "subjects": _subjects(service, call)} if call.flag("includeSubjects") else shown
@@ -107,7 +107,7 @@ def _by_guid(service: RegistryService, call: Call) -> SchemaEntry:
 
 async def get_by_guid(service: RegistryService, call: Call) -> Any:
     entry = _by_guid(service, call)
-    return schema_shown(await formatted(service, entry, call.text("format")))
+    return schema_shown(await formatted(service, call, entry))
 
 
 async def list_ids_by_guid(service: RegistryService, call: Call) -> Any:

@@ -93,6 +93,7 @@ async def _check(service: RegistryService, call: Call, subject: str, against: An
     wanted, normalize = registration(await call.body()), call.flag("normalize")
 
     def think(parsed: ParsedSchemas) -> list[str]:
+        parsed = parsed.seen_by(call.may_describe)
         canonical = canonicalized(service.state, parsed, subject, wanted, normalize=normalize)
         return why_incompatible(service.state, parsed, subject, canonical, against=against)
 

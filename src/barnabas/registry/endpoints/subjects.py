@@ -6,9 +6,12 @@ from typing import Any
 
 from starlette.responses import Response
 
+from barnabas.registry.core.decision import Decision
 from barnabas.registry.core.deleting import delete_subject, delete_version
+from barnabas.registry.core.entries import SchemaEntry
 from barnabas.registry.core.errors import subject_not_found
 from barnabas.registry.core.lookup import find_schema, find_version
+from barnabas.registry.core.parsed_schemas import ParsedSchemas
 from barnabas.registry.core.registering import register
 from barnabas.registry.core.state import RegistryState
 from barnabas.registry.core.subject import Subject, normalized
@@ -58,12 +61,12 @@ async def list_versions(service: RegistryService, call: Call) -> Any:
 
 async def get_version(service: RegistryService, call: Call) -> Any:
     entry = find_version(service.state, subject_of(call), call.arguments["version"], deleted=call.flag("deleted"))
-    return version_shown(await formatted(service, entry, call.text("format")))
+    return version_shown(await formatted(service, call, entry))
 
 
 async def get_version_schema(service: RegistryService, call: Call) -> Any:
     found = find_version(service.state, subject_of(call), call.arguments["version"], deleted=call.flag("deleted"))
-    entry = await formatted(service, found, call.text("format"))
+    entry = await formatted(service, call, found)
     return Response(entry.text, media_type=CONTENT_TYPE)
 
 
@@ -91,14 +94,22 @@ def _with_properties(state: RegistryState, subject: str, wanted: dict[str, str],
 async def look_up(service: RegistryService, call: Call) -> Any:
     subject, wanted = subject_of(call), registration(await call.body())
     normalize, deleted = call.flag("normalize"), call.flag("deleted")
-    entry = await service.think(lambda parsed: find_schema(service.state, parsed, subject, wanted, normalize=normalize, deleted=deleted))
-    return version_shown(await formatted(service, entry, call.text("format")))
+
+    def find(parsed: ParsedSchemas) -> SchemaEntry:
+        return find_schema(service.state, parsed.seen_by(call.may_describe), subject, wanted, normalize=normalize, deleted=deleted)
+
+    entry = await service.think(find)
+    return version_shown(await formatted(service, call, entry))
 
 
 async def register_version(service: RegistryService, call: Call) -> Any:
     subject, wanted = subject_of(call), registration(await call.body(), may_be_empty=True)
     normalize, force = call.flag("normalize"), call.flag("force")
-    entry = await service.write(lambda parsed: register(service.state, parsed, subject, wanted, normalize=normalize, force=force))
+
+    def decide(parsed: ParsedSchemas) -> Decision[SchemaEntry]:
+        return register(service.state, parsed.seen_by(call.may_describe), subject, wanted, normalize=normalize, force=force)
+
+    entry = await service.write(decide)
     # A client that sends a descriptor remembers the schema of the response as a descriptor, too.
     return registered_shown(entry, with_text=not (wanted.type is SchemaType.PROTOBUF and is_descriptor(wanted.text)))
 

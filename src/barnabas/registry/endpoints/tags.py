@@ -10,7 +10,7 @@ from typing import Any
 from barnabas.registry.core.contracts import merged_rules, without_rules
 from barnabas.registry.core.errors import invalid_rule_set, unprocessable
 from barnabas.registry.core.lookup import find_version
-from barnabas.registry.core.registering import Registration, register
+from barnabas.registry.core.registering import Registration, add_version
 from barnabas.registry.core.rule_sets import checked_metadata, checked_rule_set
 from barnabas.registry.core.tagging import FIELD, RECORD, Entity, tagged
 from barnabas.registry.endpoints.printed import registered_shown
@@ -35,7 +35,7 @@ async def change_tags(service: RegistryService, call: Call) -> Any:
         _rule_set(service, subject, read),
         version=max(0, version),
     )
-    registered = await service.write(lambda parsed: register(service.state, parsed, subject, wanted))
+    registered = await service.write(lambda parsed: add_version(service.state, parsed, subject, wanted))
     return registered_shown(registered)
 
 
@@ -53,6 +53,8 @@ def _rule_set(service: RegistryService, subject: str, read: Mapping[str, Any]) -
 
 def _tags(read: Any) -> dict[Entity, list[str]]:
     found: dict[Entity, list[str]] = {}
+    if read is not None and not isinstance(read, list):
+        raise unprocessable("The tags to add or to remove are a list.")
     for each in read or []:
         entity = each.get("schemaEntity") if isinstance(each, Mapping) else None
         tags = each.get("tags") if isinstance(each, Mapping) else None

@@ -29,7 +29,7 @@ from barnabas.schemas.avro.model import (
 )
 from barnabas.schemas.errors import InvalidSchema, SchemaTooComplex
 from barnabas.schemas.json_text import read_json
-from barnabas.schemas.limits import DEPTH_MAX, TYPES_MAX
+from barnabas.schemas.limits import DEPTH_MAX, FIXED_BYTES_MAX, TYPES_MAX
 
 _SIMPLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ORDERS: Final = frozenset({"ascending", "descending", "ignore"})
@@ -45,7 +45,7 @@ def parse(text: str, known: Mapping[str, NamedType] | None = None, *, stored: bo
     """
     parser = _Parser(dict(known or {}), checks_names=not stored)
     try:
-        read = read_json(text) if text.lstrip()[:1] in ("{", "[", '"') else text.strip()
+        read = read_json(text, stored=stored) if text.lstrip()[:1] in ("{", "[", '"') else text.strip()
         return parser.type_of(read, namespace="", path="", depth=0), parser.named
     except RecursionError:
         raise SchemaTooComplex("The schema is nested too deeply.") from None
@@ -53,7 +53,7 @@ def parse(text: str, known: Mapping[str, NamedType] | None = None, *, stored: bo
 
 class _Parser:
     def __init__(self, named: dict[str, NamedType], *, checks_names: bool) -> None:
-        """Defaults are checked together with names."""
+        """Defaults and sizes are checked together with names."""
         self.named = named
         self._checks_names = checks_names
         self._types = 0
@@ -169,6 +169,8 @@ class _Parser:
         size = read.get("size")
         if not isinstance(size, int) or isinstance(size, bool) or size < 0:
             raise InvalidSchema(f"The size of fixed {name.full} is a number of bytes, and not {size!r}.")
+        if self._checks_names and size > FIXED_BYTES_MAX:
+            raise InvalidSchema(f"The size of fixed {name.full} is {size}; the limit is {FIXED_BYTES_MAX}.")
         found = Fixed(name, size, aliases, _text(read, "doc"), _rest(read, _OF_FIXED))
         self.named[name.full] = found
         return found

@@ -27,9 +27,9 @@ class JsonSchema:
     type = SchemaType.JSON
 
     @classmethod
-    def parse(cls, text: str, references: Sequence[ResolvedReference] = ()) -> JsonSchema:
-        value = read_json(text)
-        known = {reference.name: read_json(reference.text) for reference in references}
+    def parse(cls, text: str, references: Sequence[ResolvedReference] = (), *, stored: bool = False) -> JsonSchema:
+        value = read_json(text, stored=stored)
+        known = {reference.name: read_json(reference.text, stored=True) for reference in references}
         return cls(value, known, nodes_of(value, known))
 
     @cached_property
