@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
 from barnabas.client_settings.errors import SettingsRefused
+from barnabas.console.catalogue import OPERATIONS
 from barnabas.console.settings import ClusterSettings, ConsoleSettings, LoginMode, check
 from barnabas.testing import EmbeddedBroker
 from tests.console.console_thread import ConsoleClient, ConsoleThread, console_of
@@ -175,6 +179,48 @@ def test_a_program_logs_in_with_http_basic_and_needs_no_token(guarded: ConsoleTh
     assert httpx.get(f"{guarded.url}/api/clusters/secured/topics", auth=("admin", "wrong"), timeout=60).status_code == 401
 
 
+def test_http_basic_is_a_login_at_one_cluster_and_at_no_other(secure_broker: EmbeddedBroker, new_name: str) -> None:
+    import httpx
+
+    first = _secured(secure_broker)
+    settings = secure_broker.client_settings
+    with console_of(first, replace(first, name="other"), login=LoginMode.USERS) as console:
+        login = settings["sasl.username"], settings["sasl.password"]
+        with httpx.Client(base_url=f"{console.url}/api", auth=login, timeout=60) as program:
+            health = {each["name"]: each["health"] for each in program.get("/clusters").json()["clusters"]}
+            assert (health["secured"] != "login", health["other"]) == (True, "login")
+            for cluster in ("secured", "other"):
+                assert program.post(f"/clusters/{cluster}/topics", json={"name": f"{new_name}-{cluster}"}).status_code == 200
+            seen = [each["parameters"]["name"] for each in program.get("/audit").json()["entries"]]
+            assert seen == [f"{new_name}-secured"]
+
+
+def test_the_session_of_a_cookie_does_not_count_beside_http_basic(secure_broker: EmbeddedBroker) -> None:
+    first = _secured(secure_broker)
+    settings = secure_broker.client_settings
+    login = settings["sasl.username"], settings["sasl.password"]
+    with console_of(first, replace(first, name="other"), login=LoginMode.USERS) as console:
+        client = console.client()
+        assert client.log_in("other", *login).status_code == 200
+        assert client.http.get("/api/session").json()["principals"] == {"other": "User:admin"}
+        assert client.http.get("/api/session", auth=login).json()["principals"] == {"secured": "User:admin"}
+
+
+def test_guesses_at_the_same_time_are_slowed_down_too(secure_broker: EmbeddedBroker) -> None:
+    with console_of(_secured(secure_broker), login=LoginMode.USERS) as console, ThreadPoolExecutor(30) as browsers:
+        clients = [console.client() for _ in range(30)]
+        answers = browsers.map(lambda number: clients[number].log_in("secured", "admin", f"wrong-{number}").status_code, range(30))
+        assert Counter(answers) == {401: 10, 429: 20}
+
+
+def test_halves_of_surrogate_pairs_reach_pages_as_escapes(broker: EmbeddedBroker) -> None:
+    with console_of(ClusterSettings("local", broker.bootstrap)) as console:
+        operation = next(each for each in OPERATIONS if each.name == "create_topic")
+        told = {"principal": "p", "address": "", "agent": "", "cluster": "local", "outcome": "odd \ud800"}
+        console.services.audit.write(operation, {}, **told)
+        assert "odd \\ud800" in console.client().page("/audit")
+
+
 def test_a_password_that_was_changed_opens_no_session_though_a_connection_is_open(
     guarded: ConsoleThread, secure_broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,8 +241,6 @@ def test_a_password_that_was_changed_opens_no_session_though_a_connection_is_ope
 
 
 def test_the_openapi_document_describes_every_operation(client: ConsoleClient) -> None:
-    from barnabas.console.catalogue import OPERATIONS
-
     document = client.http.get("/api/openapi.json").json()
     described = {(path, method.upper()) for path, methods in document["paths"].items() for method in methods}
     assert described == {(f"/api{each.path}", each.method) for each in OPERATIONS}

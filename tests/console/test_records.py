@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
+from barnabas.console.access import record_pages, record_reading
+from barnabas.console.access.schema_decoding import SchemaDecoding
+from barnabas.console.core.fetched_batches import Budget
+from barnabas.console.settings import ClusterSettings
 from barnabas.testing import EmbeddedBroker
-from tests.console.console_thread import ConsoleClient, ConsoleThread
+from tests.console.console_thread import ConsoleClient, ConsoleThread, console_of
 
 
 @pytest.fixture
@@ -23,7 +29,7 @@ def _records(topic: str) -> str:
     return f"/clusters/local/topics/{topic}/records"
 
 
-def _events(client: ConsoleClient, path: str, **query: Any) -> Iterator[tuple[str, Any]]:
+def _events(client: ConsoleClient, path: str, **query: Any) -> Generator[tuple[str, Any], None, None]:
     with client.http.stream("GET", f"/api{path}", params=query) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         name = ""
@@ -239,6 +245,64 @@ def test_a_hostile_record_is_shown_as_text(client: ConsoleClient, producer: Prod
         assert answer.status_code == 200
     found = client.get(_records(topic), filter='value =~ "script"', begin="oldest")
     assert len(found["records"]) == (b"script" in data)
+
+
+RESPONSE_BYTES = 100_000
+VALUE_BYTES = 40_000
+
+
+def test_records_that_grow_when_they_are_opened_are_read_in_small_parts(
+    client: ConsoleClient, broker: EmbeddedBroker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them fit into one response of the broker, and not into the memory that the console
+    takes for a page."""
+    monkeypatch.setattr(record_reading, "Budget", lambda: Budget(RESPONSE_BYTES))
+    monkeypatch.setattr(record_pages, "KEPT_BYTES_MAX", RESPONSE_BYTES)
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "compression.type": "zstd"})
+    for number in range(12):
+        producer.produce(topic, f"v{number:02}".encode().ljust(VALUE_BYTES), partition=number % 3, timestamp=1_000_000 + number)
+        producer.flush()
+    expected = [f"v{number:02}" for number in range(12)]
+    for begin in ("newest", "oldest"):
+        seen: list[str] = []
+        page = client.get(_records(topic), begin=begin)
+        while True:
+            texts = [each["value"]["text"][:3] for each in page["records"]]
+            assert 0 < len(texts) <= 4
+            seen += texts
+            if not page["next_positions"]:
+                break
+            page = client.get(_records(topic), begin=begin, positions=page["next_positions"])
+        assert sorted(seen) == expected
+        assert begin == "oldest" or seen == expected[::-1]
+    events = list(_events(client, f"{_records(topic)}/search", begin="oldest"))
+    assert sorted(data["record"]["value"]["text"][:3] for name, data in events if name == "record") == expected
+    exported = client.http.get(f"/api{_records(topic)}/export", params={"begin": "oldest", "format": "jsonl"}).text
+    assert sorted(json.loads(each)["value"][:3] for each in exported.splitlines()) == expected
+
+
+def test_schemas_of_tails_and_exports_are_fetched_on_threads_that_no_other_page_waits_for(
+    broker: EmbeddedBroker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: set[str] = set()
+
+    def decode(self: SchemaDecoding, data: bytes | None, header: bytes | None) -> tuple[None, None]:
+        threads.add(threading.current_thread().name.partition("_")[0])
+        return None, None
+
+    monkeypatch.setattr(SchemaDecoding, "decode", decode)
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    with console_of(ClusterSettings("local", broker.bootstrap, registry="http://127.0.0.1:1")) as console:
+        client = console.client()
+        with closing(_events(client, f"{_records(topic)}/tail", filter=".a == 1")) as events:
+            assert next(events)[0] == "progress"
+            producer.produce(topic, b'{"a": 1}', partition=0)
+            producer.flush()
+            assert any(name == "record" for name, _ in events)
+        for words in ("jsonl", "csv"):
+            exported = client.http.get(f"/api{_records(topic)}/export", params={"begin": "oldest", "format": words})
+            assert exported.status_code == 200
+    assert threads == {"console"}
 
 
 def test_a_value_of_20_mb_is_cut_and_can_be_downloaded(client: ConsoleClient, broker: EmbeddedBroker, new_name: str) -> None:

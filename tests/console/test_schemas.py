@@ -99,6 +99,23 @@ def test_levels_and_modes_are_those_of_the_subject_or_of_the_registry(schemas: C
     assert schemas.try_post("/clusters/local/schemas/level").status_code == 400
 
 
+@pytest.mark.parametrize("subject", [".", ".."])
+def test_a_subject_that_an_address_cannot_name_changes_nothing_of_the_registry(schemas: ConsoleClient, subject: str) -> None:
+    before = schemas.get("/clusters/local/schemas")["rules"]
+    for path, values in (
+        ("level", {"level": "NONE"}),
+        ("level", {}),
+        ("mode", {"mode": "READONLY"}),
+        ("delete", {"confirm_subject": subject}),
+        ("try", {"schema": FIRST}),
+    ):
+        refused = schemas.try_post(f"/clusters/local/schemas/{path}", subject=subject, **values)
+        assert (refused.status_code, refused.json()["parameter"]) == (400, "subject"), path
+    assert schemas.try_post("/clusters/local/schemas", subject=subject, schema=FIRST).status_code == 400
+    assert schemas.http.get("/api/clusters/local/schemas/new", params={"subject": subject}).status_code == 400
+    assert schemas.get("/clusters/local/schemas")["rules"] == before
+
+
 def test_references_lead_both_ways(schemas: ConsoleClient, new_name: str) -> None:
     address = json.dumps({"type": "record", "name": "Address", "namespace": "shop", "fields": [{"name": "city", "type": "string"}]})
     schemas.post("/clusters/local/schemas", subject=f"{new_name}/address", schema=address)

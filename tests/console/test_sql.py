@@ -144,8 +144,17 @@ def test_queries_at_once_are_bounded_and_other_sites_start_none(client: ConsoleC
         assert busy.status_code == 429
     finally:
         console.services.queries -= 4
-    foreign = client.http.get(f"/api{SQL}/stream", params={"query": "SELECT 1"}, headers={"Sec-Fetch-Site": "cross-site"})
-    assert foreign.status_code == 403
+    foreign = {"Sec-Fetch-Site": "cross-site"}
+    assert client.http.get(f"/api{SQL}/stream", params={"query": "SELECT 1"}, headers=foreign).status_code == 403
+    assert client.http.get(f"/api{SQL}", params={"query": "SELECT 1", "run": "true"}, headers=foreign).status_code == 403
+    page = client.http.get(SQL, params={"query": "SELECT 1 AS unanswered", "run": "true"}, headers=foreign)
+    assert (page.status_code, "page of another site" in page.text, "SELECT 1 AS unanswered" in page.text) == (200, True, True)
+    assert "<td" not in page.text, "the query has no answer"
+
+
+def test_a_query_with_a_nul_is_a_sentence(client: ConsoleClient) -> None:
+    answer = client.http.get(f"/api{SQL}", params={"query": "SELECT 1\0", "run": "true"})
+    assert (answer.status_code, answer.json()["parameter"]) == (400, "query")
 
 
 def test_sql_can_be_switched_off(broker: EmbeddedBroker) -> None:

@@ -21,7 +21,8 @@ from barnabas.console.errors import ConsoleError, Forbidden, LoginNeeded, NotFou
 from barnabas.console.services import Services
 from barnabas.console.settings import LoginMode
 from barnabas.console.showing import error_page, shown_page
-from barnabas.console.web.access_rules import basic_login, check_change, check_token
+from barnabas.console.web.access_rules import check_change, check_token, log_in_with_basic
+from barnabas.console.web.audit import outcome_of
 from barnabas.console.web.bodies import read_body
 from barnabas.console.web.call import Call, page_url
 from barnabas.console.web.hosts import is_known_host
@@ -90,9 +91,11 @@ class ConsoleApp:
             self._services.log.error("console request failed", path=request.url.path, exc_info=bug)
             broken = ConsoleError("The console has a bug; its log has the details.")
             response = self._refused(broken, call, session, request, as_json=as_json)
-        # A login has another id than the session before it.
-        if is_new or session.id != self._cookie_id(request):
-            self._set_cookie(response, session)
+        # Only the request that logs in or out gets the cookie of the session that it made: another
+        # one with the old id may be of a person who planted that id.
+        answered = call.session if call is not None else session
+        if is_new or answered is not session:
+            self._set_cookie(response, answered)
         response.headers.update(PRIVATE)
         name = call.operation.name if call is not None else "none"
         self._services.metrics.answered(name, response.status_code, time.perf_counter() - began)
@@ -100,13 +103,15 @@ class ConsoleApp:
 
     async def _called(self, call: Call, *, is_api: bool, as_json: bool) -> Response:
         operation = call.operation
-        call.basic_login = await basic_login(call) if is_api else None
-        if call.operation.needs_session and call.basic_login is None:
-            await renew_identity(call)
-        self._check_session(call)
-        call.logins = dict(call.session.logins)
-        if call.session.identity is not None:
-            await log_in_with_identity(call, call.session.identity)
+        if is_api:
+            await log_in_with_basic(call)
+        if call.basic_login is None:
+            if operation.needs_session:
+                await renew_identity(call)
+            self._check_session(call)
+            call.logins = dict(call.session.logins)
+            if call.session.identity is not None:
+                await log_in_with_identity(call, call.session.identity)
         given: dict[str, Any] = {}
         if operation.method == "GET":
             for name in call.request.query_params:
@@ -127,7 +132,7 @@ class ConsoleApp:
             check_change(call)
             return self._shown(call, await call.operation.function(call), as_json=as_json)
         except ConsoleError as error:
-            outcome = error.sentence
+            outcome = outcome_of(call.operation, error)
             raise
         finally:
             self._services.audit.write(
@@ -154,7 +159,7 @@ class ConsoleApp:
                 return RedirectResponse(answer.location, _SEE_OTHER)
         if as_json:
             return Response(json_bytes(answer), media_type="application/json")
-        return Response(shown_page(call, answer), media_type="text/html")
+        return _page(shown_page(call, answer))
 
     def _refused(self, error: ConsoleError, call: Call | None, session: Session, request: Request, *, as_json: bool) -> Response:
         if as_json:
@@ -163,13 +168,13 @@ class ConsoleApp:
         if isinstance(error, LoginNeeded):
             came_from = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             return RedirectResponse(page_url("login", cluster=error.cluster, next=came_from), _SEE_OTHER)
-        return Response(error_page(self._services, call, session, error), error.status, media_type="text/html")
+        return _page(error_page(self._services, call, session, error), error.status)
 
     # -- sessions ----------------------------------------------------------------------------------
 
     def _check_session(self, call: Call) -> None:
         settings = self._services.settings
-        if not call.operation.needs_session or call.basic_login is not None or settings.login is LoginMode.NONE:
+        if not call.operation.needs_session or settings.login is LoginMode.NONE:
             return
         if settings.login is LoginMode.HEADER:
             take_identity_of_proxy(call)
@@ -195,6 +200,11 @@ class ConsoleApp:
             # A proxy may have the certificate; the address of the login tells.
             secure = settings.scheme == "https" or (settings.oidc is not None and settings.oidc.redirect_url.startswith("https://"))
             response.set_cookie(COOKIE, self._services.signer.cookie(session.id), httponly=True, samesite="lax", secure=secure, path="/")
+
+
+def _page(html: str, status: int = 200) -> Response:
+    # Whatever reaches a page, halves of surrogate pairs included, must not make it fail.
+    return Response(html.encode("utf-8", "backslashreplace"), status, media_type="text/html")
 
 
 def _plain_error(error: ConsoleError) -> Response:

@@ -105,7 +105,7 @@ class Services:
     def client_of(self, name: str, call: Call) -> ClusterClient:
         """The client of the principal that makes the call."""
         settings = self.cluster_settings(name)
-        login = call.basic_login or call.logins.get(name)
+        login = call.logins.get(name)
         if login is None and call.session.identity is not None and not settings.has_logins:
             # The identity opens the console; the cluster itself has no logins.
             return self.client(settings, None)

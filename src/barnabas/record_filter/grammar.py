@@ -24,7 +24,7 @@ Condition = Callable[[Subject], bool]
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<text>"(?:[^"\\]|\\.)*")
-      | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+      | (?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
       | (?P<word>[^\W\d][\w-]*)
       | (?P<mark>==|!=|<=|>=|=~|[<>().\[\]])
     )""",
@@ -127,14 +127,17 @@ class _Parser:
         if token.kind != "text":
             raise self._refusal("a pattern in double quotes", token)
         pattern = self._string(token)
-        if isinstance(problem := matcher(pattern), str):
-            raise FilterRefused(f"The filter has an invalid pattern {token.text}: {problem}.")
-        search = matcher(f"(?s:.*)(?:{pattern})(?s:.*)")
+        # The pattern alone comes first: `a)|(b` is valid only in the parentheses. `\Qa` is valid
+        # only outside of them, because it quotes the closing one too.
+        for each in (pattern, within := f"(?s:.*)(?:{pattern})(?s:.*)"):
+            if isinstance(problem := matcher(each), str):
+                raise FilterRefused(f"The filter has an invalid pattern {token.text}: {problem}.")
+        search = matcher(within)
         assert not isinstance(search, str), search
 
         def matches(subject: Subject) -> bool:
             text = left(subject)
-            return isinstance(text, str) and search(text)
+            return isinstance(text, str) and search(_whole_characters(text))
 
         return matches
 
@@ -144,8 +147,8 @@ class _Parser:
             case Token("text"):
                 text = self._string(token)
                 return lambda _: text
-            case Token("number", digits):
-                number = json.loads(digits)
+            case Token("number"):
+                number = self._number(token)
                 return lambda _: number
             case Token("mark", "."):
                 steps = self._first_steps()
@@ -224,9 +227,17 @@ class _Parser:
     def _string(self, token: Token) -> str:
         try:
             text: str = json.loads(token.text)
+            # JSON has escapes for halves of surrogate pairs, and RE2 takes UTF-8, which has not.
+            text.encode()
         except ValueError as error:
-            raise self._refusal("a text with JSON's escapes", token) from error
+            raise self._refusal("a text with JSON's escapes and no half of a surrogate pair", token) from error
         return text
+
+    def _number(self, token: Token) -> Any:
+        try:
+            return json.loads(token.text)
+        except ValueError as error:
+            raise self._refusal("a number as in JSON, which does not begin with 0", token) from error
 
     def _split(self) -> list[Token]:
         tokens = []
@@ -286,6 +297,11 @@ _META: dict[str, Operand] = {
     "offset": lambda subject: subject.offset,
     "timestamp": lambda subject: subject.timestamp,
 }
+
+
+def _whole_characters(text: str) -> str:
+    """JSON in a record may have halves of surrogate pairs, which RE2 does not take."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _is_number(value: Any) -> bool:

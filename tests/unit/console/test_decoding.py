@@ -76,6 +76,13 @@ def test_characters_that_deceive_a_reader_are_escaped() -> None:
     assert safe("a\u202eb\x00\x1b[1m\r\n\t\ufeff\ud800") == "a\\u202eb\\x00\\x1b[1m\\r\n\t\\ufeff\\ud800"
 
 
+def test_the_name_of_a_schema_and_a_problem_are_safe_to_show() -> None:
+    for data in (b"text", b"\xff", b"\xff" * 100_000):
+        shown = decode(data, problem="no schema \ud800\u202e")
+        assert shown.problem == "no schema \\ud800\\u202e"
+    assert decode(b"x", schema=SchemaValue("avro schema \ud800", 1)).schema == "avro schema \\ud800"
+
+
 def test_message_pack_is_read_whole_or_not_at_all() -> None:
     document = b"\x95\xd9\x01x\xcb" + struct.pack(">d", 1.5) + b"\xc4\x02\x00\x01\xd4\x05\x09\xff"
     assert read_message_pack(document) == ["x", 1.5, b"\x00\x01", {"extension": 5, "bytes": b"\x09"}, -1]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from barnabas.console.core.fetched_batches import AbortedTransaction, OpenedBatches, Opening, open_batches
+from barnabas.console.core.fetched_batches import AbortedTransaction, Budget, OpenedBatches, Opening, open_batches
 from barnabas.console.core.record import TransactionState
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.compression import Codec
@@ -88,3 +88,40 @@ def test_batches_without_the_wanted_key_are_passed_over() -> None:
     data = _keyed(100) + _keyed(5, base_offset=100)
     opened = open_batches("t", 0, data, from_offset=0, stable_offset=-1, aborted=(), opening=Opening(1000, b"key-77"))
     assert (len(opened.records), opened.passed, opened.next_offset) == (100, 5, 105)
+
+
+def _zeros(offset: int, size_bytes: int) -> bytes:
+    return bytes(build_batch([Record(offset, 0, None, bytes(size_bytes))], base_offset=offset, codec=Codec.ZSTD))
+
+
+def _read(data: bytes, budget: Budget, from_offset: int = 0) -> tuple[list[int], int, int]:
+    opened = open_batches("t", 0, data, from_offset=from_offset, stable_offset=-1, aborted=(), budget=budget)
+    assert opened.unreadable == []
+    return [each.offset for each in opened.records], opened.next_offset, opened.read_bytes
+
+
+def test_partitions_of_a_response_share_its_bytes_and_go_on_with_the_next_one() -> None:
+    data = _zeros(0, 40_000) + _zeros(1, 40_000) + _zeros(2, 40_000)
+    budget = Budget(100_000, batch_bytes_max=1_000_000)
+    assert _read(data, budget) == ([0, 1], 2, len(_zeros(0, 40_000)) * 2)
+    assert _read(data, budget) == ([], 0, 0)
+    assert _read(_zeros(2, 40_000), Budget(100_000), from_offset=2)[:2] == ([2], 3)
+
+
+def test_a_batch_beyond_the_bytes_of_a_response_is_opened_alone() -> None:
+    data = _zeros(0, 10) + _zeros(1, 200_000) + _zeros(2, 10)
+    budget = Budget(100_000, batch_bytes_max=1_000_000)
+    assert _read(data, budget)[:2] == ([0], 1)
+    assert _read(data, budget)[:2] == ([], 0)
+    next_budget = Budget(100_000, batch_bytes_max=1_000_000)
+    assert _read(_zeros(1, 200_000) + _zeros(2, 10), next_budget, from_offset=1)[:2] == ([1], 2)
+    assert next_budget.is_spent
+
+
+def test_a_batch_that_is_too_large_is_named_and_no_other_one_is_tried_in_its_response() -> None:
+    budget = Budget(100_000, batch_bytes_max=100_000)
+    data = _zeros(0, 200_000) + _zeros(1, 10)
+    opened = open_batches("t", 0, data, from_offset=0, stable_offset=-1, aborted=(), budget=budget)
+    assert (opened.records, opened.next_offset, budget.is_spent) == ([], 1, True)
+    assert opened.unreadable[0].startswith("The batch at offset 0 of partition 0 cannot be opened")
+    assert _read(data, budget)[:2] == ([], 0)

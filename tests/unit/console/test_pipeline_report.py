@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from barnabas.console.core.pipeline_report import HISTORY_MAX, PIPELINES_MAX, PipelineReports, state_of_all
+from barnabas.console.core.pipeline_report import HISTORY_MAX, PIPELINES_MAX, FlowNode, PipelineReports, state_of_all
 
 
 def _progress(batch: int = 0, **fields: Any) -> bytes:
@@ -96,3 +96,16 @@ def test_history_and_pipelines_have_bounds() -> None:
         name = f"p{number}"
         reports.add(f"{name}.out".encode(), _progress(pipeline=name), number)
     assert len(reports.names()) == PIPELINES_MAX
+
+
+def test_texts_of_a_report_are_safe_to_show() -> None:
+    reports, odd = PipelineReports(), "\ud800\u202e"
+    node = {"name": odd, "kind": odd, "inputs": [odd], "places": [odd], "dead_letters": odd}
+    reports.add(b"alerts.-flow", json.dumps({"event": "flow", "pipeline": "alerts", "steps": [node]}).encode(), 0)
+    reports.add(b"alerts.out", _progress(watermark=odd, lag={odd: 1}), 0)
+    reports.add(b"alerts.out", json.dumps({"event": "ended", "pipeline": "alerts", "query": "out", "reason": odd}).encode(), 0)
+    (query,), flow, safe = reports.queries("alerts", 0), reports.flow("alerts"), "\\ud800\\u202e"
+    assert flow is not None
+    assert flow.nodes == [FlowNode(safe, safe, "step", [safe], [safe], safe)]
+    assert query.last is not None
+    assert (query.reason, query.last.watermark, query.last.lag) == (safe, safe, {safe: 1})

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from starlette.types import Message
 
-from barnabas.console.errors import BadValue
+from barnabas.console.app import COOKIE, ConsoleApp
+from barnabas.console.errors import BadValue, Busy
 from barnabas.console.limits import FAILED_LOGIN_SECONDS, FAILED_LOGINS_MAX, SESSION_IDLE_SECONDS, SESSION_SECONDS
+from barnabas.console.services import Services
+from barnabas.console.settings import ClusterSettings, ConsoleSettings
 from barnabas.console.web.bodies import read_form, read_json, read_parts
 from barnabas.console.web.call import Call, page_url
 from barnabas.console.web.hosts import is_known_host, is_same_site
-from barnabas.console.web.operation import view
+from barnabas.console.web.operation import Changed, Operation, view
 from barnabas.console.web.router import Router, split_path
-from barnabas.console.web.sessions import FailedLogins, Sessions
+from barnabas.console.web.sessions import FailedLogins, Login, Sessions
 from barnabas.console.web.signing import Signer
+from barnabas.telemetry.logs import EventLog
+from tests.unit import simulated
 
 
 async def _nothing(call: Call) -> None: ...
@@ -83,6 +92,7 @@ def test_a_cookie_and_a_token_are_worth_nothing_when_changed_or_swapped() -> Non
     assert signer.is_token("a" * 32, signer.token("a" * 32))
     assert not signer.is_token("a" * 32, cookie.partition(".")[2])
     assert not signer.is_token("a" * 32, "ä")
+    assert not signer.is_token("a" * 32, "\ud800")
 
 
 def test_a_session_ends_when_it_is_idle_or_old_and_makes_room() -> None:
@@ -105,22 +115,92 @@ def test_a_session_ends_when_it_is_idle_or_old_and_makes_room() -> None:
     assert sessions.find(kept.id) is None
 
 
-def test_a_login_gives_the_session_another_id() -> None:
+def test_a_request_in_flight_learns_neither_the_new_id_nor_the_new_login_of_its_session() -> None:
     ids = iter(["before", "after"])
     sessions = Sessions(lambda: next(ids), lambda: 0.0)
-    session = sessions.start()
-    sessions.renew(session)
+    planted = sessions.start()
+    planted.logins["a"] = Login("User:mallory", {})
+    renewed = sessions.renew(planted)
+    renewed.logins["b"] = Login("User:alice", {})
     assert sessions.find("before") is None
-    assert sessions.find("after") is session
+    assert sessions.find("after") is renewed
+    assert (planted.id, list(planted.logins), list(renewed.logins)) == ("before", ["a"], ["a", "b"])
+
+
+def test_a_request_that_is_overtaken_by_a_login_gets_no_cookie_of_it() -> None:
+    services = Services(ConsoleSettings((ClusterSettings("a", "k:1"),)), EventLog("FATAL"))
+    logged_in = asyncio.Event()
+
+    async def log_in(call: Call) -> Changed:
+        call.session = services.sessions.renew(call.session)
+        logged_in.set()
+        return Changed("Done.", "/")
+
+    app = ConsoleApp(services, (Operation("log_in", "POST", "/login", log_in, "", needs_session=False),))
+    planted = services.sessions.start().id
+
+    async def post(body: Callable[[], Awaitable[bytes]]) -> dict[str, str]:
+        cookie, token = services.signer.cookie(planted), services.signer.token(planted)
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": await body()}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        headers = {"host": "localhost", "cookie": f"{COOKIE}={cookie}", "x-csrf-token": token, "content-type": "application/json"}
+        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+        scope = {"type": "http", "method": "POST", "path": "/api/login", "query_string": b"", "headers": pairs}
+        await app(scope, receive, send)
+        return {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+
+    async def after_the_login() -> bytes:
+        await logged_in.wait()
+        return b"[]"  # no object, so the request is refused
+
+    async def at_once() -> bytes:
+        return b"{}"
+
+    async def scenario() -> tuple[dict[str, str], dict[str, str]]:
+        overtaken = asyncio.create_task(post(after_the_login))
+        await asyncio.sleep(0)
+        victim = await post(at_once)
+        return await overtaken, victim
+
+    try:
+        attacker, victim = simulated.run(scenario())
+    finally:
+        services.close()
+    assert COOKIE in victim["set-cookie"]
+    assert "set-cookie" not in attacker
+
+
+def _fail(failed: FailedLogins, address: str, credentials: str) -> None:
+    with failed.attempt(address, credentials):
+        failed.add(address)
 
 
 def test_failed_logins_block_an_address_for_a_minute() -> None:
     now = 0.0
     failed = FailedLogins(lambda: now, addresses_max=2)
-    for _ in range(FAILED_LOGINS_MAX):
-        assert not failed.is_blocked("a")
-        failed.add("a")
-    assert failed.is_blocked("a")
-    assert not failed.is_blocked("b")
+    for number in range(FAILED_LOGINS_MAX):
+        _fail(failed, "a", f"guess {number}")
+    with pytest.raises(Busy):
+        _fail(failed, "a", "one more guess")
+    _fail(failed, "b", "a guess")
     now += FAILED_LOGIN_SECONDS
-    assert not failed.is_blocked("a")
+    _fail(failed, "a", "a guess")
+
+
+def test_logins_in_flight_count_before_they_fail_and_the_same_one_counts_once() -> None:
+    failed = FailedLogins(lambda: 0.0, addresses_max=2)
+    with ExitStack() as in_flight:
+        for number in range(FAILED_LOGINS_MAX):
+            in_flight.enter_context(failed.attempt("a", f"guess {number}"))
+        with pytest.raises(Busy):
+            in_flight.enter_context(failed.attempt("a", "one more guess"))
+        in_flight.enter_context(failed.attempt("b", "a guess"))
+    with ExitStack() as in_flight:
+        for _ in range(10 * FAILED_LOGINS_MAX):
+            in_flight.enter_context(failed.attempt("a", "a program with one password"))

@@ -74,8 +74,20 @@ def test_the_condition_does_not_hold(text: str) -> None:
         ("__import__", "knows no field __import__"),
         ("offset.x", "cannot look inside offset"),
         ("1", "expects an operator"),
+        (".zip == 01", "does not begin with 0, but found '01' at character 9"),
+        ("partition == \u0663", "cannot read '\u0663' at character 14"),
+        (".lines[\u0663]", "cannot read '\u0663'"),
+        ('value =~ "\\\\Qabc"', "invalid pattern .*missing \\)"),
+        ('value =~ "\\ud800"', "no half of a surrogate pair"),
+        ('key == "\\ud800"', "no half of a surrogate pair"),
     ],
 )
 def test_a_mistake_is_a_sentence_with_its_place(text: str, sentence: str) -> None:
     with pytest.raises(FilterRefused, match=sentence):
         parse_filter(text)
+
+
+def test_a_text_with_half_of_a_surrogate_pair_is_searched() -> None:
+    subject = _Subject({"a": "\ud800 timeout", "b": "\udfff"})
+    assert parse_filter('.a =~ "timeout"')(subject)
+    assert not parse_filter('.b =~ "timeout"')(subject)

@@ -38,7 +38,7 @@ _FIRST_BYTES: Final = 64 * 1024
 STEP_RECORDS: Final = 2_500
 # Responses without any record before a reader gives up.
 STALLS_MAX: Final = 3
-# Bytes of records that a page keeps; a few records of 20 MB must not fill the memory.
+# Bytes of records that a page has, or one larger record; a few of 20 MB must not fill the memory.
 KEPT_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
@@ -158,7 +158,7 @@ async def page_forward(
         found += part.records
         positions, scanned = part.positions, scanned + part.scanned
         problems += part.problems
-        if len(found) >= records_max or time.monotonic() > deadline or _kept_bytes(found) > KEPT_BYTES_MAX:
+        if len(found) >= records_max or time.monotonic() > deadline or size_bytes(found) > KEPT_BYTES_MAX:
             break
     found.sort(key=_in_time)
     shown, rest = found[:records_max], found[records_max:]
@@ -186,32 +186,46 @@ async def page_newest(
     starts = newest_starts(bounds, span)
     for _ in range(STEPS_BACK_MAX):
         found, problems, scanned = [], [], 0
+        older = dict(starts)
+        is_full = False
         async for part in read_parts(
             client, topic, starts, ends, condition=None, decoder=decoder, with_control=with_control, partition_bytes_max=PAGE_BYTES
         ):
-            found += part.records
+            found = sorted(found + part.records, key=_in_time)
             problems += part.problems
             scanned += part.scanned
-            if _kept_bytes(found) > KEPT_BYTES_MAX:
-                # Only the newest of each partition can be on the page.
-                found = sorted(found, key=_in_time)[-records_max:]
-        if len(found) >= records_max or all(starts[each] <= bound.start for each, bound in bounds.items()):
+            rest = len(found) - _newest_count(found, records_max)
+            for each in found[:rest]:
+                older[each.partition] = max(older[each.partition], each.offset + 1)
+                is_full = True
+            del found[:rest]
+        if is_full or len(found) >= records_max or all(starts[each] <= bound.start for each, bound in bounds.items()):
             break
         span *= 8
         starts = newest_starts(bounds, span)
-    found.sort(key=_in_time)
-    shown = found[-records_max:][::-1]
-    older = dict(starts)
-    for each in found[: max(0, len(found) - records_max)]:
-        older[each.partition] = max(older[each.partition], each.offset + 1)
     # A partition without a record on the page ends where it did, unless all before was read.
     complete = all(older[each] <= bound.start for each, bound in bounds.items())
-    return RecordPage(shown, older, complete, 1.0, scanned, problems)
+    return RecordPage(found[::-1], older, complete, 1.0, scanned, problems)
+
+
+def _newest_count(records: list[ReadRecord], records_max: int) -> int:
+    """How many of the last records fit on a page."""
+    kept_bytes = 0
+    for count, each in enumerate(reversed(records[-records_max:])):
+        kept_bytes += _size(each)
+        if count and kept_bytes > KEPT_BYTES_MAX:
+            return count
+    return min(records_max, len(records))
 
 
 def _in_time(record: ReadRecord) -> tuple[int, int, int]:
     return record.timestamp, record.partition, record.offset
 
 
-def _kept_bytes(records: list[ReadRecord]) -> int:
-    return sum(len(each.key or b"") + len(each.value or b"") for each in records)
+def size_bytes(records: list[ReadRecord]) -> int:
+    return sum(map(_size, records))
+
+
+def _size(record: ReadRecord) -> int:
+    headers = sum(len(name) + len(value or b"") for name, value in record.headers)
+    return len(record.key or b"") + len(record.value or b"") + headers

@@ -1,7 +1,8 @@
 """Records of a topic, read with Fetch requests: exactly what a page needs, and nothing ahead of it.
 
-One request goes to each leader, for all partitions that it leads. A partition of transactions is
-asked twice, because only a request for committed records lists the aborted transactions.
+One request goes to each leader, for all partitions that it leads. The responses are opened
+together, so that they have one bound. A partition of transactions is asked twice, because only a
+request for committed records lists the aborted transactions.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 from barnabas.console.access.cluster_client import ClusterClient
 from barnabas.console.access.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from barnabas.console.access.refusals import error_words
-from barnabas.console.core.fetched_batches import EVERYTHING, AbortedTransaction, OpenedBatches, Opening, open_batches
+from barnabas.console.core.fetched_batches import EVERYTHING, AbortedTransaction, Budget, OpenedBatches, Opening, open_batches
 from barnabas.console.core.topic import Topic
 from barnabas.console.errors import ConsoleError
 from barnabas.model.errors import ErrorCode
@@ -56,45 +57,44 @@ async def fetch(
             fetched[each.id] = _failed(positions[each.id], f"Partition {each.id} has no leader.")
         else:
             by_leader.setdefault(each.leader, {})[each.id] = positions[each.id]
-    answers = await asyncio.gather(
-        *(_fetch_from(client, topic, leader, part, partition_bytes_max, wait_ms, opening) for leader, part in by_leader.items())
-    )
-    for answer in answers:
-        fetched.update(answer)
-    return fetched
-
-
-async def _fetch_from(
-    client: ClusterClient,
-    topic: Topic,
-    leader: int,
-    positions: Mapping[int, int],
-    partition_bytes_max: int,
-    wait_ms: int,
-    opening: Opening,
-) -> dict[int, FetchedPartition]:
-    try:
-        answered = await _ask(client, topic.name, leader, positions, partition_bytes_max, wait_ms, READ_UNCOMMITTED)
-    except ConsoleError as error:
-        return {each: _failed(position, error.sentence) for each, position in positions.items()}
-    opened = await client.run(_opened, topic.name, positions, answered, {}, opening)
+    answered, failed = await _ask_each(client, topic.name, by_leader, partition_bytes_max, wait_ms, READ_UNCOMMITTED)
+    asked = {each: positions[each] for part in by_leader.values() for each in part if each not in failed}
+    fetched |= failed | await client.run(_opened, topic.name, asked, answered, {}, opening)
     undecided = {
-        each: positions[each] for each, found in opened.items() if found.opened.has_transactions and positions[each] < found.stable_offset
+        each: position
+        for each, position in asked.items()
+        if fetched[each].opened.has_transactions and position < fetched[each].stable_offset
     }
     if not undecided:
-        return opened
-    try:
-        committed = await _ask(client, topic.name, leader, undecided, partition_bytes_max, 0, READ_COMMITTED)
-    except ConsoleError as error:
-        return {**opened, **{each: _failed(position, error.sentence) for each, position in undecided.items()}}
+        return fetched
+    # Their records make room for the same ones with the state of their transactions.
+    fetched = {each: found for each, found in fetched.items() if each not in undecided}
+    again = {leader: {each: part[each] for each in part.keys() & undecided.keys()} for leader, part in by_leader.items()}
+    again = {leader: part for leader, part in again.items() if part}
+    committed, failed = await _ask_each(client, topic.name, again, partition_bytes_max, 0, READ_COMMITTED)
+    decided = {each: position for each, position in undecided.items() if each not in failed}
     aborted = {
         each: [AbortedTransaction(one.producer_id, one.first_offset) for one in found.aborted_transactions or ()]
         for each, found in committed.items()
     }
-    again: dict[int, FetchedPartition] = await client.run(
-        _opened, topic.name, undecided, {each: answered[each] for each in undecided}, aborted, opening
-    )
-    return {**opened, **again}
+    return fetched | failed | await client.run(_opened, topic.name, decided, answered, aborted, opening)
+
+
+async def _ask_each(
+    client: ClusterClient, topic: str, by_leader: Mapping[int, Mapping[int, int]], partition_bytes_max: int, wait_ms: int, isolation: int
+) -> tuple[dict[int, PartitionData], dict[int, FetchedPartition]]:
+    """What the leaders answer, and the partitions of those that cannot be asked."""
+    answered: dict[int, PartitionData] = {}
+    failed: dict[int, FetchedPartition] = {}
+
+    async def ask(leader: int, part: Mapping[int, int]) -> None:
+        try:
+            answered.update(await _ask(client, topic, leader, part, partition_bytes_max, wait_ms, isolation))
+        except ConsoleError as error:
+            failed.update({each: _failed(position, error.sentence) for each, position in part.items()})
+
+    await asyncio.gather(*(ask(leader, part) for leader, part in by_leader.items()))
+    return answered, failed
 
 
 async def _ask(
@@ -123,6 +123,7 @@ def _opened(
     opening: Opening,
 ) -> dict[int, FetchedPartition]:
     fetched = {}
+    budget = Budget()
     for partition, position in positions.items():
         found = answered.get(partition)
         if found is None:
@@ -138,6 +139,7 @@ def _opened(
                 stable_offset=found.last_stable_offset,
                 aborted=aborted.get(partition, ()),
                 opening=opening,
+                budget=budget,
             )
             fetched[partition] = FetchedPartition(opened, found.log_start_offset, found.high_watermark, found.last_stable_offset)
     return fetched

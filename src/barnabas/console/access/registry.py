@@ -53,8 +53,13 @@ async def optional(client: ClusterClient, path: str, *, query: dict[str, str] | 
         return None
 
 
-def subject_path(subject: str, *parts: str | int) -> str:
-    return "/".join(["/subjects", quote(subject, safe=""), *map(str, parts)])
+def subject_path(subject: str, *parts: str | int, below: str = "/subjects") -> str:
+    """The path of a subject, or of its rules below ``/config`` and ``/mode``."""
+    if subject in (".", ".."):
+        # A client of HTTP removes these segments from a path, so the request would be one about the
+        # whole registry.
+        raise BadValue(f"A subject cannot be {subject!r}: an address of the registry cannot name it.", "subject")
+    return "/".join([below, quote(subject, safe=""), *map(str, parts)])
 
 
 async def subject_names(client: ClusterClient, *, deleted: bool = False) -> list[str]:

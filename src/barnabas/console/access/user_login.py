@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from barnabas.console.errors import Busy, ClusterRefused, Forbidden, LoginNeeded
+from barnabas.console.errors import ClusterRefused, Forbidden, LoginNeeded
 from barnabas.console.settings import ClusterSettings
 from barnabas.console.web.sessions import Login
 
@@ -29,13 +29,13 @@ def login_of(cluster: ClusterSettings, user: str, password: str) -> Login:
 
 async def try_login(services: Services, cluster: ClusterSettings, login: Login, address: str, *, seconds: float = 0.0) -> None:
     """A login that a broker accepted within the last seconds is not tried again. Raises
-    :class:`LoginNeeded` with the broker's reason. The connection is kept for the first page."""
-    if services.failed_logins.is_blocked(address):
-        raise Busy("Too many logins from this address have failed; wait a minute.")
-    try:
-        await services.client(cluster, login).log_in(seconds=seconds)
-    except ClusterRefused as refused:
-        services.failed_logins.add(address)
-        services.forget(cluster, login)
-        services.log.info("console login refused", cluster=cluster.name, principal=login.principal, address=address)
-        raise LoginNeeded(f"The login at {cluster.name} failed: {refused.sentence}", cluster.name) from refused
+    :class:`LoginNeeded` with the broker's reason, and :class:`Busy` for an address that has tried
+    too often. The connection is kept for the first page."""
+    with services.failed_logins.attempt(address, (cluster.name, login.principal, login.properties["sasl.password"])):
+        try:
+            await services.client(cluster, login).log_in(seconds=seconds)
+        except ClusterRefused as refused:
+            services.failed_logins.add(address)
+            services.forget(cluster, login)
+            services.log.info("console login refused", cluster=cluster.name, principal=login.principal, address=address)
+            raise LoginNeeded(f"The login at {cluster.name} failed: {refused.sentence}", cluster.name) from refused

@@ -22,6 +22,8 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from barnabas.console.core.decoding.safe_text import safe
+
 TOPIC: Final = "barnabas.pipelines.progress"
 SILENT_SECONDS_MAX: Final = 60.0
 # Pipelines that are remembered; the one whose report is oldest goes first.
@@ -150,7 +152,7 @@ class PipelineReports:
                 reason = read.get("reason")
                 query = self._query(name, str(read["query"]))
                 query.at_ms, query.ended = timestamp_ms, "ended" if reason is None else "failed"
-                query.reason = None if reason is None else str(reason)
+                query.reason = None if reason is None else _text(reason)
 
     def _pipeline(self, name: str) -> _Pipeline:
         found = self._pipelines.pop(name, None) or _Pipeline()
@@ -217,7 +219,12 @@ def state_of_all(queries: list[QueryState]) -> str:
 def flow_of(read: dict[str, Any]) -> Flow:
     nodes = [
         FlowNode(
-            str(each["name"]), str(each["kind"]), role, _texts(each.get("inputs")), _texts(each.get("places")), each.get("dead_letters")
+            _text(each["name"]),
+            _text(each["kind"]),
+            role,
+            _texts(each.get("inputs")),
+            _texts(each.get("places")),
+            None if (dead_letters := each.get("dead_letters")) is None else _text(dead_letters),
         )
         for role, part in (("source", "sources"), ("step", "steps"), ("sink", "sinks"))
         for each in read.get(part) or ()
@@ -235,12 +242,17 @@ def _batch(read: dict[str, Any], timestamp_ms: int) -> Batch:
         float(read.get("input_rows_per_second") or 0.0),
         float(read.get("processed_rows_per_second") or 0.0),
         int(read.get("batch_ms") or 0),
-        {str(source): int(behind) for source, behind in (read.get("lag") or {}).items()},
+        {_text(source): int(behind) for source, behind in (read.get("lag") or {}).items()},
         int(read.get("state_rows") or 0),
         int(read.get("state_bytes") or 0),
-        None if watermark is None else str(watermark),
+        None if watermark is None else _text(watermark),
     )
 
 
 def _texts(found: Any) -> list[str]:
-    return [str(each) for each in found] if isinstance(found, list) else []
+    return [_text(each) for each in found] if isinstance(found, list) else []
+
+
+def _text(found: Any) -> str:
+    """Every program that may write to the topic can be its author."""
+    return safe(str(found))

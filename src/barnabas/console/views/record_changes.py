@@ -67,7 +67,10 @@ async def _bytes(call: Call, client: ClusterClient, target: Topic, part: str) ->
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadValue(f"{part} is no JSON: {error}.", part) from None
-    return await client.run(client.schemas.encode, f"{target.name}-{part}", value)
+    try:
+        return await client.run(client.schemas.encode, f"{target.name}-{part}", value)
+    except BadValue as error:
+        raise BadValue(error.sentence, part) from error
 
 
 _TARGET: Final = Parameter("target", "Another topic than that of the address.", default="")
@@ -79,11 +82,11 @@ OPERATIONS: Final = (
         produce_record,
         summary="Send a record.",
         parameters=(
-            Parameter("key", "The key.", default="", maximum=BODY_BYTES_MAX),
+            Parameter("key", "The key.", default="", maximum=BODY_BYTES_MAX, secret=True),
             Parameter("key_format", "How the key is written.", default="null", choices=FORMATS),
-            Parameter("value", "The value.", default="", maximum=BODY_BYTES_MAX),
+            Parameter("value", "The value.", default="", maximum=BODY_BYTES_MAX, secret=True),
             Parameter("value_format", "How the value is written; null is a tombstone.", default="text", choices=FORMATS),
-            Parameter("headers", "Headers, a line name=value each.", default="", maximum=100_000),
+            Parameter("headers", "Headers, a line name=value each.", default="", maximum=100_000, secret=True),
             Parameter("partition", "The partition; chosen by the key if empty.", int, minimum=0),
             _TARGET,
         ),
@@ -100,6 +103,6 @@ OPERATIONS: Final = (
         "/clusters/{cluster}/topics/{topic}/records/file",
         produce_file,
         summary="Send the records of a file, a line of JSON each.",
-        parameters=(Parameter("file", "The content of the file.", required=True, maximum=BODY_BYTES_MAX),),
+        parameters=(Parameter("file", "The content of the file.", required=True, maximum=BODY_BYTES_MAX, secret=True),),
     ),
 )

@@ -11,10 +11,11 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from barnabas.console.access.catalog import topic
-from barnabas.console.access.record_pages import SEARCH_BYTES, read_parts
+from barnabas.console.access.record_decoder import RecordDecoder
+from barnabas.console.access.record_pages import SEARCH_BYTES, read_parts, size_bytes
 from barnabas.console.access.record_reading import fetch
 from barnabas.console.access.shown_records import FilteredRecord, shown
-from barnabas.console.core.export import FORMATS, export_lines, parquet_file
+from barnabas.console.core.export import FORMATS, Line, export_lines, parquet_file
 from barnabas.console.core.record import ReadRecord
 from barnabas.console.errors import ConsoleError
 from barnabas.console.views.records import SELECTION, SHOWING, Selection, selected, showing_of
@@ -36,8 +37,9 @@ TAIL_SECONDS_MAX: Final = 3600.0
 _TAIL_WAIT_MS: Final = 1_000
 _TAIL_BYTES: Final = 256 * 1024
 EXPORTED_RECORDS_MAX: Final = 1_000_000
-# Parquet is written in memory.
+# Parquet is written in memory: the file ends where one of these is reached.
 PARQUET_RECORDS_MAX: Final = 100_000
+PARQUET_BYTES_MAX: Final = 256 * 1024 * 1024
 
 
 async def search_records(call: Call) -> Stream:
@@ -87,7 +89,6 @@ async def _tail(call: Call, selection: Selection) -> AsyncIterator[bytes]:
         found = await topic(client, selection.topic.name)
         began = time.monotonic()
         fetched = await fetch(client, found, positions, partition_bytes_max=_TAIL_BYTES, wait_ms=_TAIL_WAIT_MS)
-        records: list[ReadRecord] = []
         skipped = 0
         for partition, part in fetched.items():
             if part.error is not None:
@@ -95,7 +96,8 @@ async def _tail(call: Call, selection: Selection) -> AsyncIterator[bytes]:
             behind = part.end_offset - TAIL_BEHIND_MAX
             skipped += max(0, behind - part.opened.next_offset)
             positions[partition] = max(positions[partition], part.opened.next_offset, behind)
-            records += [each for each in part.opened.records if _is_wanted(call, each, selection)]
+        # A filter looks into values, whose schemas may have to be fetched.
+        records = await client.run(_wanted, call, [each for part in fetched.values() for each in part.opened.records], selection)
         records.sort(key=lambda each: (each.timestamp, each.partition, each.offset))
         unshown = max(0, len(records) - TAIL_RECORDS_PER_SECOND_MAX)
         skipped += unshown
@@ -107,6 +109,10 @@ async def _tail(call: Call, selection: Selection) -> AsyncIterator[bytes]:
         elif all(part.error is not None for part in fetched.values()):
             await asyncio.sleep(1.0)
     yield _event("done", {})
+
+
+def _wanted(call: Call, records: list[ReadRecord], selection: Selection) -> list[ReadRecord]:
+    return [each for each in records if _is_wanted(call, each, selection)]
 
 
 def _is_wanted(call: Call, record: ReadRecord, selection: Selection) -> bool:
@@ -122,21 +128,22 @@ async def _exported(call: Call, selection: Selection, name: str) -> AsyncIterato
     async for part in _parts(call, selection):
         records = part.records[:left]
         left -= len(records)
-        yield await call.cluster.run(_written, lines, [shown(each, selection.decoder, characters_max=0) for each in records], records)
+        yield await call.cluster.run(_written, lines, records, selection.decoder)
         if left <= 0:
             return
 
 
-def _written(lines: Any, decoded: list[Any], records: list[ReadRecord]) -> bytes:
-    return b"".join(lines(record, each) for record, each in zip(records, decoded, strict=True))
+def _written(lines: Line, records: list[ReadRecord], decoder: RecordDecoder) -> bytes:
+    return b"".join(lines(each, shown(each, decoder, characters_max=0)) for each in records)
 
 
 async def _exported_parquet(call: Call, selection: Selection) -> AsyncIterator[bytes]:
     records: list[ReadRecord] = []
-    records_max = min(call.number("records_max"), PARQUET_RECORDS_MAX)
+    records_max, size = min(call.number("records_max"), PARQUET_RECORDS_MAX), 0
     async for part in _parts(call, selection):
         records += part.records[: records_max - len(records)]
-        if len(records) >= records_max:
+        size += size_bytes(part.records)
+        if len(records) >= records_max or size >= PARQUET_BYTES_MAX:
             break
     yield await call.cluster.run(parquet_file, records)
 

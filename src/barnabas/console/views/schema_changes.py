@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any, Final
-from urllib.parse import quote
 
 from barnabas.console.access import registry
 from barnabas.console.core.line_difference import DifferenceLine, line_difference
@@ -63,7 +62,7 @@ async def try_schema(call: Call) -> SchemaForm:
     client, subject, text = call.cluster, call.text("subject"), call.text("schema")
     rules = await registry_rules(client, subject)
     latest = await registry.latest_schema(client, subject)
-    path = f"/compatibility/subjects/{quote(subject, safe='')}/versions"
+    path = registry.subject_path(subject, "versions", below="/compatibility/subjects")
     try:
         answer = await registry.ask_registry(client, "POST", path, _body(call), query={"verbose": "true"})
         trial = _judged(answer, has_versions=latest is not None)
@@ -124,7 +123,7 @@ async def _set_rule(call: Call, path: str, field: str, value: str, words: str) -
     _may_change(call)
     subject = call.text("subject")
     if subject:
-        path += f"/{quote(subject, safe='')}"
+        path = registry.subject_path(subject, below=path)
     if not value and not subject:
         raise BadValue(f"{words} of the registry is missing.", "level" if field == "compatibility" else "mode")
     if value:

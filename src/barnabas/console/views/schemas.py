@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote
 
 from barnabas.console.access import registry
 from barnabas.console.access.cluster_client import ClusterClient
@@ -108,8 +107,8 @@ async def _other(client: ClusterClient, subject: str, version: int | None) -> Sc
 
 async def registry_rules(client: ClusterClient, subject: str | None = None) -> RegistryRules:
     """A subject without settings of its own has those of the registry."""
-    part = f"/{quote(subject, safe='')}" if subject is not None else ""
-    own_config, own_mode = await asyncio.gather(registry.optional(client, f"/config{part}"), registry.optional(client, f"/mode{part}"))
+    paths = ["/config", "/mode"] if subject is None else [registry.subject_path(subject, below=each) for each in ("/config", "/mode")]
+    own_config, own_mode = await asyncio.gather(*(registry.optional(client, each) for each in paths))
     config, mode = own_config, own_mode
     if subject is not None and (not _word(own_config, "compatibilityLevel") or not _word(own_mode, "mode")):
         config, mode = await asyncio.gather(registry.optional(client, "/config"), registry.optional(client, "/mode"))

@@ -65,8 +65,8 @@ async def log_in(call: Call) -> LoginForm | Changed:
         if call.as_json:
             raise
         return _form(call, error.sentence)
+    await _renew_session(call)
     call.session.logins[cluster.name] = login
-    call.services.sessions.renew(call.session)
     call.services.log.info("console login", cluster=cluster.name, principal=login.principal, address=call.address)
     return Changed(f"You are logged in at {cluster.name} as {login.principal}.", local_page(call.text("next")))
 
@@ -76,8 +76,15 @@ async def log_out(call: Call) -> Changed:
         call.services.forget(call.services.cluster_settings(name), login)
     call.session.logins.clear()
     call.session.identity = None
-    call.services.sessions.renew(call.session)
+    call.session = call.services.sessions.renew(call.session)
     return Changed("You are logged out.", "/clusters")
+
+
+async def _renew_session(call: Call) -> None:
+    # A request that began before may be renewing the token of the identity, and a refresh token may
+    # be good for one use only.
+    async with call.session.refreshing:
+        call.session = call.services.sessions.renew(call.session)
 
 
 async def begin_oidc(call: Call) -> Response:
@@ -97,9 +104,9 @@ async def finish_oidc(call: Call) -> Changed:
     if not call.text("code"):
         raise Forbidden(f"The identity provider refuses the login: {call.text('error') or 'no reason'}.")
     identity = await asyncio.to_thread(identity_of_code, settings, call.text("code"), pending)
+    await _renew_session(call)
     call.session.identity = identity
     call.session.logins.clear()
-    call.services.sessions.renew(call.session)
     call.services.log.info("console login", principal=identity.principal, address=call.address, provider=settings.issuer)
     return Changed(f"You are logged in as {identity.principal}.", pending.next)
 

@@ -33,6 +33,7 @@ from barnabas.console.web.parameters import Parameter
 
 # Rows of a stream that its chart is drawn from, the newest.
 CHARTED_ROWS_MAX: Final = 500
+_FOREIGN: Final = "The request comes from a page of another site."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,11 @@ async def show_sql(call: Call) -> SqlAnswer:
     problem = _missing(call)
     if problem is not None or not call.flag("run") or not query.strip():
         return SqlAnswer(query, problem, [], [], "", False)
+    if not _is_from_this_site(call):
+        if call.as_json:
+            raise Forbidden(_FOREIGN)
+        # A colleague's link may be on such a page, so the query is shown.
+        return SqlAnswer(query, f"{_FOREIGN} Press Run to run the query.", [], [], "", False)
     columns: list[Column] = []
     rows: list[list[Any]] = []
     ended = Ended("", is_failure=False)
@@ -70,6 +76,9 @@ async def show_sql(call: Call) -> SqlAnswer:
                         columns, rows = event.columns, []
                     case Row():
                         rows.append(event.values)
+                    case Silence() if await call.request.is_disconnected():
+                        # The query has a slot and a process, which the others wait for.
+                        break
                     case Ended():
                         ended = event
     if ended.is_failure:
@@ -83,7 +92,8 @@ async def stream_sql(call: Call) -> Stream:
     problem = _missing(call)
     if problem is not None:
         raise Forbidden(problem)
-    _from_this_site(call)
+    if not _is_from_this_site(call):
+        raise Forbidden(_FOREIGN)
     return Stream(_streamed(call), "text/event-stream")
 
 
@@ -153,11 +163,10 @@ def _missing(call: Call) -> str | None:
     return None
 
 
-def _from_this_site(call: Call) -> None:
+def _is_from_this_site(call: Call) -> bool:
     """A query takes a process; a page of another site must not start one."""
     headers = call.request.headers
-    if not is_same_site(headers.get("sec-fetch-site"), headers.get("origin"), headers.get("host", "")):
-        raise Forbidden("The request comes from a page of another site.")
+    return is_same_site(headers.get("sec-fetch-site"), headers.get("origin"), headers.get("host", ""))
 
 
 @contextmanager

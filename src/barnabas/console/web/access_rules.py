@@ -20,7 +20,7 @@ from barnabas.console.limits import BASIC_LOGIN_SECONDS
 from barnabas.console.web.call import Call
 from barnabas.console.web.hosts import is_same_site
 from barnabas.console.web.operation import CONFIRMATION
-from barnabas.console.web.sessions import Login
+from barnabas.console.web.sessions import Session
 
 TOKEN_HEADER: Final = "x-csrf-token"  # noqa: S105 - the name of a header
 TOKEN_FIELD: Final = "csrf_token"  # noqa: S105 - the name of a field
@@ -50,10 +50,12 @@ def check_change(call: Call) -> None:
         raise BadValue(f"{cluster.name} is a production cluster: type its name to confirm the change.", CONFIRMATION.name)
 
 
-async def basic_login(call: Call) -> Login | None:
+async def log_in_with_basic(call: Call) -> None:
+    """A password goes to the cluster of the path, or to the first one where the path names none:
+    never to the brokers of others. The session of a cookie does not count beside it."""
     given = call.request.headers.get("authorization", "")
     if not given.lower().startswith("basic "):
-        return None
+        return
     try:
         user, colon, password = base64.b64decode(given[6:], validate=True).decode("utf-8").partition(":")
     except (ValueError, binascii.Error):
@@ -63,4 +65,4 @@ async def basic_login(call: Call) -> Login | None:
     cluster = call.services.cluster_settings(call.cluster_name or call.services.settings.clusters[0].name)
     login = login_of(cluster, user, password)
     await try_login(call.services, cluster, login, call.address, seconds=BASIC_LOGIN_SECONDS)
-    return login
+    call.basic_login, call.logins, call.session = login, {cluster.name: login}, Session("", 0.0, 0.0)

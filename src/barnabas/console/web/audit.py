@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from barnabas.client_settings.secrets import HIDDEN, is_secret
+from barnabas.console.errors import BadValue, ConsoleError
 from barnabas.console.limits import AUDIT_ENTRIES_MAX, AUDIT_VALUE_CHARACTERS_MAX
 from barnabas.console.web.operation import Operation
 from barnabas.telemetry.logs import EventLog
@@ -63,6 +64,13 @@ class AuditLog:
         if self._file is not None:
             with self._file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(entry)) + "\n")
+
+
+def outcome_of(operation: Operation, error: ConsoleError) -> str:
+    """The sentence of the refusal, unless it may quote the value of a secret parameter."""
+    refused = error.parameter if isinstance(error, BadValue) else None
+    is_hidden = any(each.secret and each.name == refused for each in operation.parameters)
+    return f"The parameter {refused} was refused." if is_hidden else error.sentence
 
 
 def _shown(operation: Operation, values: Mapping[str, Any]) -> dict[str, str]:

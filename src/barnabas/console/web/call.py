@@ -29,7 +29,8 @@ class Call:
     as_json: bool = False
     """Whether the answer is JSON and no page."""
     basic_login: Login | None = None
-    """The login of a request with HTTP Basic credentials, which has no session of its own."""
+    """The login of a request with HTTP Basic credentials. Such a request has no session and no other
+    login, and :attr:`logins` says at which cluster it has this one."""
     logins: dict[str, Login] = field(default_factory=dict)
     """The logins at clusters that this request was accepted with. Another request of the session
     may renew or end those of the session before this one is done."""
@@ -46,7 +47,7 @@ class Call:
 
     @property
     def principal(self) -> str:
-        login = self.basic_login or self.logins.get(self.cluster_name)
+        login = self.logins.get(self.cluster_name) or self.basic_login
         if login is not None:
             return login.principal
         return self.session.identity.principal if self.session.identity is not None else "User:ANONYMOUS"

@@ -6,6 +6,7 @@ is the same as no value, because a form sends every field.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +17,11 @@ _TRUE: Final = frozenset({"true", "1", "on", "yes"})
 _FALSE: Final = frozenset({"false", "0", "off", "no"})
 # The longest text of a parameter that declares no length of its own: a search, a name.
 TEXT_CHARACTERS_MAX: Final = 1_000
+# Numbers of Kafka are at most int64.
+_INT64: Final = range(-(2**63), 2**63)
+# Neither can be in a name of Kafka, an argument of a program or an address. JSON has escapes for
+# both.
+_UNUSABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,7 @@ class Parameter:
     """Of a number its value, of a text its length."""
     choices: tuple[str, ...] = ()
     secret: bool = False
-    """Never in the audit log."""
+    """Never in the audit log: passwords, and contents of records."""
 
     def read(self, given: Any) -> Any:
         """Raises :class:`BadValue` for a value of another type or outside of the bounds."""
@@ -63,6 +69,8 @@ class Parameter:
         if isinstance(given, bool | float) or not text.removeprefix("-").isdecimal() or len(text) > 20:
             raise BadValue(f"{self.name} is a number, and not {_shown(given)}.", self.name)
         number = int(text)
+        if number not in _INT64:
+            raise BadValue(f"{self.name} is a number of 64 bits, and not {number}.", self.name)
         if self.minimum is not None and number < self.minimum:
             raise BadValue(f"{self.name} is at least {self.minimum}, and not {number}.", self.name)
         if self.maximum is not None and number > self.maximum:
@@ -77,6 +85,8 @@ class Parameter:
         text: str = given
         if len(text) > (self.maximum or TEXT_CHARACTERS_MAX):
             raise BadValue(f"{self.name} has more than {self.maximum or TEXT_CHARACTERS_MAX} characters.", self.name)
+        if _UNUSABLE.search(text):
+            raise BadValue(f"{self.name} has a NUL or half of a surrogate pair, which a text here must not have.", self.name)
         if self.choices and text not in self.choices:
             raise BadValue(f"{self.name} is one of {', '.join(self.choices)}, and not {_shown(text)}.", self.name)
         return text

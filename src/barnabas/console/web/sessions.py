@@ -8,10 +8,12 @@ a new one when there are too many.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
+from barnabas.console.errors import Busy
 from barnabas.console.limits import (
     FAILED_LOGIN_SECONDS,
     FAILED_LOGINS_MAX,
@@ -107,12 +109,13 @@ class Sessions:
         return session
 
     def renew(self, session: Session) -> Session:
-        """The same session under a new id, after a login: an id that was planted before it is
-        worth nothing."""
+        """Another session with a new id and the logins of the old one, before a login: an id that
+        was planted is worth nothing then. Requests in flight keep the old session, so they learn
+        neither the new id nor the new login."""
         self.end(session)
-        session.id = self._new_id()
-        self._sessions[session.id] = session
-        return session
+        renewed = replace(session, id=self._new_id(), logins=dict(session.logins), pending=None, notices=session.take_notices())
+        self._sessions[renewed.id] = renewed
+        return renewed
 
     def end(self, session: Session) -> None:
         self._sessions.pop(session.id, None)
@@ -124,16 +127,34 @@ class Sessions:
 
 
 class FailedLogins:
-    """Counts failed logins of each address within a minute."""
+    """Counts failed logins of each address within a minute, and those in flight, which may fail.
+
+    Logins in flight with the same credentials count once: a program may send many requests at
+    once, and gains nothing from one guess made twice."""
 
     def __init__(self, clock: Callable[[], float], addresses_max: int) -> None:
         self._clock = clock
         self._addresses_max = addresses_max
         self._failures: OrderedDict[str, list[float]] = OrderedDict()
+        self._in_flight: dict[str, Counter[Hashable]] = {}
 
-    def is_blocked(self, address: str) -> bool:
+    @contextmanager
+    def attempt(self, address: str, credentials: Hashable) -> Iterator[None]:
+        """Raises :class:`Busy` when the address may not try now."""
+        in_flight = self._in_flight.get(address, Counter())
         recent = [each for each in self._failures.get(address, ()) if self._clock() - each < FAILED_LOGIN_SECONDS]
-        return len(recent) >= FAILED_LOGINS_MAX
+        if len(recent) + len(in_flight.keys() - {credentials}) >= FAILED_LOGINS_MAX:
+            raise Busy("Too many logins from this address have failed; wait a minute.")
+        self._in_flight[address] = in_flight
+        in_flight[credentials] += 1
+        try:
+            yield
+        finally:
+            in_flight[credentials] -= 1
+            if not in_flight[credentials]:
+                del in_flight[credentials]
+            if not in_flight:
+                self._in_flight.pop(address, None)
 
     def add(self, address: str) -> None:
         now = self._clock()

@@ -32,7 +32,8 @@ class Signer:
         return self._signed("change", session_id)
 
     def is_token(self, session_id: str, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self.token(session_id).encode())
+        # A token of JSON may have halves of surrogate pairs.
+        return hmac.compare_digest(given.encode(errors="replace"), self.token(session_id).encode())
 
     def _signed(self, purpose: str, text: str) -> str:
         return hmac.new(self._key, f"{purpose}:{text}".encode(), sha256).hexdigest()

@@ -18,7 +18,7 @@ hex            everything else
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from barnabas.console.core.decoding.avro_container import MAGIC, NotAContainer, read_container
@@ -27,7 +27,7 @@ from barnabas.console.core.decoding.json_format import NOT_JSON, print_json, rea
 from barnabas.console.core.decoding.message_pack import NOT_MESSAGE_PACK, read_message_pack
 from barnabas.console.core.decoding.plain_text import read_text
 from barnabas.console.core.decoding.protobuf_wire import NOT_PROTOBUF, read_protobuf
-from barnabas.console.core.decoding.safe_text import cut
+from barnabas.console.core.decoding.safe_text import cut, safe
 
 FORMATS: Final = ("auto", "avro-file", "json", "text", "messagepack", "number", "protobuf", "hex")
 NO_VALUE: Final = object()
@@ -59,8 +59,9 @@ class Decoded:
     is_cut: bool
     size_bytes: int
     schema: str | None = None
+    """Safe to show."""
     problem: str | None = None
-    """Why the bytes are not decoded as they claim or as a person chose, or may be decoded wrongly."""
+    """Safe to show. Why the bytes are not decoded as they claim or as a person chose, or may be decoded wrongly."""
     _value: Any = field(default=NO_VALUE, repr=False)
     """For filters: dicts, lists, texts, numbers."""
     chosen_by: str = "bytes"
@@ -118,11 +119,13 @@ def decode(
         problem = f"The bytes are not of the format {wanted}, which was chosen."
     dumped = hex_dump(data[: min(_DUMPED_BYTES_MAX, characters_max)])
     made = _made("hex", dumped, data, characters_max, None, problem=problem)
-    return made if len(data) <= _DUMPED_BYTES_MAX else Decoded(made.format, made.text, True, len(data), problem=problem)
+    return made if len(data) <= _DUMPED_BYTES_MAX else replace(made, is_cut=True)
 
 
 def _made(
     name: str, text: str, data: bytes, characters_max: int, value: Any, schema: str | None = None, problem: str | None = None
 ) -> Decoded:
     shown = cut(text, characters_max)
-    return Decoded(name, shown.text, shown.is_cut, len(data), schema, problem, value)
+    # Names in a schema, and errors that quote the bytes, are texts of strangers too.
+    safe_schema, safe_problem = (each if each is None else safe(each) for each in (schema, problem))
+    return Decoded(name, shown.text, shown.is_cut, len(data), safe_schema, safe_problem, value)
