@@ -146,6 +146,28 @@ def test_connections_beyond_the_limit_of_one_address_are_closed_at_once() -> Non
         until(lambda: admitted("127.0.0.2") == 2, "the places are free again")
 
 
+def test_connections_that_are_reset_before_they_are_served_count_no_longer() -> None:
+    config = {"max.connections.per.ip": "5", "socket.listen.backlog.size": "500"}
+    with EmbeddedBroker(config=config) as kafka, ExitStack() as stack:
+        for _ in range(300):
+            client = Client(kafka.bootstrap)
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.close()
+
+        def admitted() -> bool:
+            clients = [stack.enter_context(Client(kafka.bootstrap)) for _ in range(5)]
+            try:
+                for each in clients:
+                    each.probe()
+            except (HungUp, BrokenPipeError, ConnectionResetError):
+                for each in clients:
+                    each.close()
+                return False
+            return True
+
+        until(admitted, "the address may have all its connections again")
+
+
 def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
     idle_seconds_max = 2.5
     with EmbeddedBroker(config={"connections.max.idle.ms": str(round(idle_seconds_max * 1000))}) as kafka, ExitStack() as stack:

@@ -21,6 +21,7 @@ from barnabas.wire.messages.create_topics import CreateTopicsRequest
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.metadata import MetadataRequest
+from barnabas.wire.varint import write_uvarint
 from tests.hostile.conftest import Victim
 from tests.scenarios.client import FETCH_BY_NAME, fetch_request, frame_of
 
@@ -341,6 +342,16 @@ def test_bytes_behind_a_request_are_ignored(victim: Victim) -> None:
         frame = frame_of(VERSIONS, 3)[4:] + b"and then some"
         client.send_bytes(framed(frame))
         assert client.receive(VERSIONS, 3)[1].error_code == 0
+
+
+def test_millions_of_tagged_fields_close_the_connection_and_cost_nothing(victim: Victim) -> None:
+    count = bytearray()
+    write_uvarint(count, 5_000_000)
+    worked = victim.worked_seconds()
+    with victim.client() as client:
+        client.send_bytes(framed(header(ApiKey.API_VERSIONS, 3, tags=bytes(count) + b"\x05\x00" * 5_000_000) + encode(VERSIONS, 3)))
+        assert client.hung_up()
+    assert victim.worked_seconds() - worked < 0.3
 
 
 def test_unknown_tagged_fields_are_skipped(victim: Victim) -> None:

@@ -20,6 +20,7 @@ from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribe
 from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from barnabas.wire.messages.delete_groups import DeleteGroupsRequest
 from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
+from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -394,6 +395,24 @@ def test_extreme_offset_retention_is_accepted(victim: Victim, retention_ms: int)
             assert client.ask(request, version).topics[0].partitions[0].error_code == 0
 
 
+def test_results_of_long_lists_take_turns_with_other_clients(victim: Victim) -> None:
+    """Half of this processor time goes into decoding the request, which is one step."""
+    names = [f"g{number}" for number in range(100_000)]
+    requests = [
+        FindCoordinatorRequest(key_type=0, coordinator_keys=names),
+        describe(names),
+        ConsumerGroupDescribeRequest(group_ids=names, include_authorized_operations=False),
+        DeleteGroupsRequest(groups_names=names),
+        DescribeTransactionsRequest(transactional_ids=names),
+    ]
+    with victim.client() as client:
+        for request in requests:
+            with Bystander(victim) as seen:
+                client.send(request)
+                client.receive_frame()
+            assert seen.worst < 0.3, type(request)
+
+
 def test_long_lists_are_answered_and_delay_no_client(victim: Victim) -> None:
     names = [f"nobody {number}" for number in range(20_000)]
     requests = [
@@ -413,6 +432,27 @@ def test_long_lists_are_answered_and_delay_no_client(victim: Victim) -> None:
             client.ask(request, version)
         client.ask(beat("lists", epoch=-1))
     assert seen.worst < BYSTANDER_SECONDS_MAX
+
+
+def test_a_large_group_that_is_named_hundreds_of_times_gets_a_small_response(victim: Victim) -> None:
+    data = bytes(300_000)
+    with victim.client() as client, Bystander(victim) as seen:
+        joined = client.ask(join("large", metadata=data), JOIN_WITHOUT_ID)
+        assert client.ask(sync("large", joined, {joined.member_id: data})).error_code == 0
+        for version in (5, 6):
+            request = describe(["large"] * 600)
+            sent = client.send(request, version)
+            frame = client.receive_frame()
+            assert len(frame) < 3_000_000
+            assert struct.unpack_from(">i", frame) == (sent,)
+        answered = client.ask(describe(["large", "absent", "large"])).groups
+        assert [len(each.members) for each in answered] == [1, 0, 1]
+        assert answered[0] == answered[2]
+        refused = client.ask(describe(["large"] * 600)).groups
+        assert [each.error_code for each in refused[:2]] == [0, 0]
+        assert {each.error_code for each in refused[10:]} == {ErrorCode.INVALID_REQUEST}
+        leave(client, "large", joined.member_id)
+    assert seen.worst < 0.5
 
 
 # -- patterns

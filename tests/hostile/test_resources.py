@@ -13,12 +13,14 @@ from typing import Any, Self
 import pytest
 
 from barnabas.model.errors import ErrorCode
+from barnabas.replication.fetch_sessions import SESSION_PARTITIONS_MAX
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from barnabas.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.wire.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
+from barnabas.wire.messages.fetch import FetchPartition, FetchTopic
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -201,6 +203,54 @@ def test_a_flood_of_small_expensive_requests_delays_no_client(victim: Victim) ->
         time.sleep(1)
         with victim.client() as client:
             client.probe()
+    assert seen.worst < 1
+
+
+def test_settings_that_are_asked_for_thousands_of_times_are_described_once(victim: Victim) -> None:
+    asked = DescribeConfigsResource(resource_type=4, resource_name="1", configuration_keys=None)
+    request = DescribeConfigsRequest(resources=[asked] * 3000, include_synonyms=True, include_documentation=True)
+    with victim.client() as client, Bystander(victim) as seen:
+        results = client.ask(request).results
+        topics = [DescribeConfigsResource(resource_type=2, resource_name="t", configuration_keys=None)]
+        request.resources += topics
+        described = client.ask(request).results[-1]
+    assert seen.worst < 1
+    assert len(results) == 3000
+    assert results[0] == results[1]
+    assert results[0].error_code == 0
+    assert (results[-1].error_code, results[-1].configs) == (ErrorCode.INVALID_REQUEST, [])
+    # An existing topic is described, however much else the request asks for.
+    assert (described.error_code, len(described.configs) > 0) == (0, True)
+
+
+def test_a_fetch_session_has_no_more_partitions_than_its_limit(victim: Victim) -> None:
+    def fetch(partitions: int, session: int, epoch: int) -> Any:
+        request = fetch_request([], session_id=session, session_epoch=epoch)
+        request.topics = [
+            FetchTopic(
+                topic="t",
+                partitions=[FetchPartition(partition=5 + each, fetch_offset=0, partition_max_bytes=1) for each in range(partitions)],
+            )
+        ]
+        return client.ask(request, FETCH_BY_NAME)
+
+    with victim.client() as client:
+        assert fetch(SESSION_PARTITIONS_MAX + 1, 0, 0).session_id == 0
+        session = fetch(SESSION_PARTITIONS_MAX, 0, 0).session_id
+        assert session != 0
+        assert fetch(SESSION_PARTITIONS_MAX + 1, session, 1).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_fetch_or_a_deletion_of_more_elements_than_its_limit_closes_the_connection(victim: Victim) -> None:
+    partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1)] * 250_000
+    fetch = fetch_request([])
+    fetch.topics = [FetchTopic(topic="t", partitions=partitions)]
+    deletion = DeleteTopicsRequest(topics=[DeleteTopicState(name="absent")] * 50_001, timeout_ms=1)
+    with Bystander(victim) as seen:
+        for request, version in ((fetch, FETCH_BY_NAME), (deletion, newest(deletion))):
+            with victim.client() as client:
+                client.send_bytes(frame_of(request, version))
+                assert client.hung_up()
     assert seen.worst < 1
 
 

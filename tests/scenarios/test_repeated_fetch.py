@@ -210,6 +210,26 @@ def test_another_request_of_the_same_length_is_no_repeat(
     assert shortcuts.served == served
 
 
+def test_topics_in_another_order_are_read_at_their_own_offsets(kafka: EmbeddedBroker, client: Client, reader: Client) -> None:
+    """The requests have the same length, and their offsets are at other positions because the
+    names have other lengths. Read at the positions of the first request, offset 256 would be 1."""
+    for topic in ("ab", "cde"):
+        client.create_topic(topic)
+        client.produce(topic, [b"0", b"1", b"2"])
+
+    def fetch(*offsets: tuple[str, int]) -> list[int]:
+        request = fetch_request([(topic, 0, offset) for topic, offset in offsets])
+        for each in request.topics:
+            each.partitions[0].current_leader_epoch = 0
+        response = same_for_a_new_connection(kafka, reader, request)
+        return [topic.partitions[0].error_code for topic in response.responses]
+
+    fetch(("ab", 0), ("cde", 0))
+    fetch(("cde", 0), ("ab", 0))
+    assert fetch(("cde", 256), ("ab", 0)) == [ErrorCode.OFFSET_OUT_OF_RANGE, ErrorCode.NONE]
+    assert fetch(("ab", 256), ("cde", 1)) == [ErrorCode.OFFSET_OUT_OF_RANGE, ErrorCode.NONE]
+
+
 def test_fetches_of_followers_are_never_repeats(client: Client, reader: Client, shortcuts: Shortcuts) -> None:
     topic_id = client.create_topic("t")
     version = stable_versions(ApiKey.FETCH).highest

@@ -35,7 +35,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, cast
 
 from barnabas.model.promise import Promise
-from barnabas.network.client_address import client_address
 from barnabas.network.copying_sender import CopyingSender
 from barnabas.network.receive_mark import ReceiveMark
 from barnabas.network.sender import UNSENT_BYTES_MAX, Sender
@@ -73,7 +72,8 @@ ServeFrame = Callable[["Connection", memoryview], Reply]
 
 
 class Connection(asyncio.BufferedProtocol):
-    def __init__(self, listener: Listener, serve: ServeFrame, accepted: socket.socket) -> None:
+    def __init__(self, listener: Listener, serve: ServeFrame, accepted: socket.socket, address: str) -> None:
+        """``address`` is the one under which the listener counts this connection."""
         self.listener = listener
         self._mark = ReceiveMark(accepted)
         self._serve = serve
@@ -96,7 +96,7 @@ class Connection(asyncio.BufferedProtocol):
         self.silent_since = self._loop.time()
         # For requests that repeat earlier ones of this connection.
         self.shortcut: Shortcut | None = None
-        self.peer_address: tuple[str, int] = ("", 0)
+        self.peer_address: tuple[str, int] = (address, 0)
         self.local_address: tuple[str, int] = ("", 0)
         self.principal = ANONYMOUS
         self.client_software: tuple[str, str] = ("", "")  # name and version, from ApiVersions
@@ -108,8 +108,10 @@ class Connection(asyncio.BufferedProtocol):
         # uvloop's transports have the methods of asyncio.Transport without being one.
         self._transport = transport = cast(asyncio.Transport, transport)
         transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
-        host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
-        self.peer_address = (client_address(host), port)
+        # A transport does not know its peer if the peer has reset the connection already.
+        peer = transport.get_extra_info("peername")
+        if peer:
+            self.peer_address = (self.peer_address[0], peer[1])
         self.local_address = (transport.get_extra_info("sockname") or ("", 0))[:2]
         self.listener.opened(self)
         tls = self.listener.tls

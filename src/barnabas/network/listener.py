@@ -288,7 +288,7 @@ class Listener:
     async def _connect(self, accepted: socket.socket, address: str) -> None:
         try:
             await self.loop.connect_accepted_socket(
-                lambda: Connection(self, self.serve, accepted),
+                lambda: Connection(self, self.serve, accepted, address),
                 accepted,
                 ssl=self.tls.context if self.tls is not None else None,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if self.tls is not None else None,

@@ -5,7 +5,8 @@ A session is an id, an epoch that counts its requests, and the partitions in the
 are served next. Responses leave out partitions without news. There is room for ``slots`` sessions.
 When it is full, a new session replaces one that was idle for :data:`EVICTION_MS`, or the smallest
 that is older than that if the new one is larger, since a larger session saves more. Otherwise the
-client gets no session and must send full requests, which works as well.
+client gets no session and must send full requests, which works as well. So does a client with more
+than :data:`SESSION_PARTITIONS_MAX` partitions.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from barnabas.replication.reads import PartitionRead
 NO_SESSION = 0
 INITIAL_EPOCH, FINAL_EPOCH = 0, -1
 EVICTION_MS = 120_000
+# Each request of a session, however short, reads all its partitions in one turn of the loop: about
+# 5 microseconds for each. The request of a client without a session is as long as its work. A
+# follower of a broker that leads this many partitions still has a session.
+SESSION_PARTITIONS_MAX = 50_000
 # The search for the smallest session looks at all of them, so its result is used for this long.
 SMALLEST_KNOWN_MS = 1000
 _EPOCH_MAX = 2**31 - 1
@@ -196,6 +201,10 @@ class FetchSessions:
         if session.uses_topic_ids != uses_topic_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
         session.update(named, forgotten)
+        if len(session.partitions) > SESSION_PARTITIONS_MAX:
+            # The client sends a full request next, which gets no session.
+            del self._sessions[session_id]
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
         if not session.partitions:
             # No partition is left: Kafka closes such a session, and tells the client so by a
             # response without a session.
@@ -215,6 +224,8 @@ class FetchSessions:
         return NO_SESSION
 
     def _open(self, named: list[FetchedPartition], *, uses_topic_ids: bool, now_ms: int) -> FetchSession | None:
+        if len(named) > SESSION_PARTITIONS_MAX:
+            return None
         if len(self._sessions) >= self.slots:
             victim = self._victim(len(named), now_ms)
             if victim is None:

@@ -15,9 +15,16 @@ class MalformedMessage(ValueError):
     """Bytes that are not the message they claim to be. The error is the peer's, never ours."""
 
 
+# Tagged fields of one struct. Kafka's messages have at most a dozen. Unknown ones cost as much as
+# elements of an array and have no effect, so without a limit a peer could send millions.
+TAGS_MAX = 100
+
+
 def read_tag_count(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
     """A tagged field takes at least two bytes, which bounds the count before any loop over it."""
     count, position = read_uvarint(buffer, position)
+    if count > TAGS_MAX:
+        raise MalformedMessage(f"{count} tagged fields in one struct, which may have {TAGS_MAX}")
     if count * 2 > end - position:
         raise MalformedMessage(f"{count} tagged fields where {end - position} bytes remain")
     return count, position

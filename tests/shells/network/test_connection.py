@@ -90,7 +90,7 @@ class Served:
         self.requests: list[bytes] = []
         self.replies: dict[bytes, Any] = {}
         self.transport = MemoryTransport()
-        self.connection = Connection(self.listener, self._serve, self.listener._socket)
+        self.connection = Connection(self.listener, self._serve, self.listener._socket, "127.0.0.1")
         self.connection.connection_made(self.transport)
 
     def _serve(self, _: Connection, frame: memoryview) -> Any:

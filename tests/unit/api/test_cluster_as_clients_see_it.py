@@ -18,7 +18,7 @@ from barnabas.network.connection import Connection
 from barnabas.security.principal import ANONYMOUS
 from barnabas.wire.compiler import decode, encode
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest
-from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.wire.metadata_records import MetadataRecord, TopicRecord
 from tests.unit.api.neighbours import HERE, NOBODY, THERE, partition, registration
@@ -133,5 +133,5 @@ def test_replicas_are_offline_with_their_broker_their_listener_or_their_director
 def test_a_coordinator_is_the_leader_of_its_partition(leader: int, listener: str, found: tuple[ErrorCode, int, int], key_type: int) -> None:
     request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["g"])
     response = find_coordinator.handle(seat(cluster(partition(1, leader))), client(4, listener), request)
-    (coordinator,) = response.coordinators
+    (coordinator,) = decode(FindCoordinatorResponse, 4, encode(response, 4))[0].coordinators
     assert (coordinator.error_code, coordinator.node_id, coordinator.port) == found

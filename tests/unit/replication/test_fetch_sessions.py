@@ -6,7 +6,14 @@ import pytest
 
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID, Uuid
-from barnabas.replication.fetch_sessions import EVICTION_MS, FetchContext, FetchedPartition, FetchSessions, PartitionKey
+from barnabas.replication.fetch_sessions import (
+    EVICTION_MS,
+    SESSION_PARTITIONS_MAX,
+    FetchContext,
+    FetchedPartition,
+    FetchSessions,
+    PartitionKey,
+)
 from barnabas.replication.reads import PartitionRead
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.regions import FileRegion
@@ -169,6 +176,23 @@ def test_without_room_a_full_request_is_served_without_a_session() -> None:
     desk = Desk(slots=2)
     assert [desk.open(), desk.open(), desk.open()] == [1, 2, 0]
     assert isinstance(desk.begin(1, 1), FetchContext)
+
+
+def test_a_request_with_more_partitions_than_a_session_may_have_is_served_without_one() -> None:
+    desk = Desk()
+    many = [asked(index=index) for index in range(SESSION_PARTITIONS_MAX + 1)]
+    context = desk.served(0, 0, *many)
+    assert (context.session_id, len(context.partitions), context.incremental) == (0, len(many), False)
+    assert desk.open(*many[:-1]) == 1
+
+
+def test_a_session_that_grows_beyond_its_limit_is_closed() -> None:
+    desk = Desk()
+    session = desk.open(*[asked(index=index) for index in range(SESSION_PARTITIONS_MAX)])
+    # Partitions that the session has already do not count again.
+    assert isinstance(desk.begin(session, 1, asked(index=0)), FetchContext)
+    assert desk.begin(session, 2, asked(index=SESSION_PARTITIONS_MAX)) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert len(desk.sessions) == 0
 
 
 def test_a_session_that_was_idle_for_long_makes_room() -> None:

@@ -10,8 +10,12 @@ from barnabas.wire.compiler import decode, encode
 from barnabas.wire.coordinator_records.consumer_group_member_metadata import ConsumerGroupMemberMetadataValue
 from barnabas.wire.coordinator_records.transaction_log import TransactionLogValue
 from barnabas.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
+from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
+from barnabas.wire.tagged_fields import TAGS_MAX, MalformedMessage, skip_tagged_fields
 from barnabas.wire.varint import write_uvarint
+
+# Of a request to delete topics.
+ELEMENTS = 50_000
 
 
 def tag(number: int, value: bytes) -> bytes:
@@ -96,7 +100,7 @@ def test_a_known_tag_must_fill_its_size(value: bytes) -> None:
         api_versions_response(section(tag(1, value), tag(90, bytes(20))))
 
 
-@pytest.mark.parametrize("count", [2, 1000, 2**31, 2**32 - 1])
+@pytest.mark.parametrize("count", [2, TAGS_MAX])
 def test_a_count_of_tags_beyond_the_bytes_that_remain_is_refused(count: int) -> None:
     out = bytearray()
     write_uvarint(out, count)
@@ -104,6 +108,38 @@ def test_a_count_of_tags_beyond_the_bytes_that_remain_is_refused(count: int) -> 
         skip_tagged_fields(bytes(out) + b"\x05\x00\x05", 0, len(out) + 3)
     with pytest.raises(MalformedMessage, match=f"{count} tagged fields"):
         api_versions_response(bytes(out) + b"\x05\x00\x05")
+
+
+@pytest.mark.parametrize("count", [TAGS_MAX + 1, 1000, 2**31, 2**32 - 1])
+def test_a_struct_with_more_tags_than_the_limit_is_refused(count: int) -> None:
+    out = bytearray()
+    write_uvarint(out, count)
+    tags = bytes(out) + b"\x63\x00" * min(count, 1000)
+    with pytest.raises(MalformedMessage, match=f"{count} tagged fields in one struct, which may have {TAGS_MAX}"):
+        skip_tagged_fields(tags, 0, len(tags))
+    with pytest.raises(MalformedMessage, match=f"{count} tagged fields in one struct"):
+        api_versions_response(tags)
+
+
+def test_a_struct_may_have_as_many_tags_as_the_limit() -> None:
+    tags = section(*[tag(99, b"")] * TAGS_MAX)
+    assert skip_tagged_fields(tags, 0, len(tags)) == len(tags)
+    assert api_versions_response(tags) == api_versions_response(b"\x00")
+
+
+@pytest.mark.parametrize("count", [TAGS_MAX, 10])
+def test_tags_count_as_elements_of_a_request(count: int) -> None:
+    """Otherwise millions of them would fit into one request, each struct being within its limit."""
+    topic = b"\x02t" + bytes(16) + section(*[tag(99, b"")] * count)
+    topics = bytearray()
+    write_uvarint(topics, ELEMENTS // (count + 1) + 2)
+    request = bytes(topics) + topic * (ELEMENTS // (count + 1) + 1) + bytes(4) + b"\x00"
+    with pytest.raises(MalformedMessage, match=f"more than {ELEMENTS} elements in one request"):
+        decode(DeleteTopicsRequest, 6, request)
+    topics.clear()
+    write_uvarint(topics, ELEMENTS // (count + 1) + 1)
+    request = bytes(topics) + topic * (ELEMENTS // (count + 1)) + bytes(4) + b"\x00"
+    assert len(decode(DeleteTopicsRequest, 6, request)[0].topics) == ELEMENTS // (count + 1)
 
 
 @pytest.mark.parametrize("size", [1, 2**31 - 1, 2**32 - 1])

@@ -2,20 +2,24 @@
 
 Behaviour: GROUP_ID_NOT_FOUND for a group that does not exist and for a classic group, which
 DescribeGroups describes. Assignments leave out topics that were deleted meanwhile. A group with a
-topic that the caller may not describe is TOPIC_AUTHORIZATION_FAILED as a whole.
+topic that the caller may not describe is TOPIC_AUTHORIZATION_FAILED as a whole. A group that is
+named again is described again, within the limit of :mod:`~barnabas.api.results_by_id`.
 
 Version notes: from 1 each member carries its type, classic or consumer.
 """
 
 from __future__ import annotations
 
+from typing import cast
+
 from barnabas.api.broker import Broker
 from barnabas.api.consumer_protocol import consumer_protocol_is_served
 from barnabas.api.coordinator_errors import client_error
 from barnabas.api.needs import DESCRIBE_GROUP, DESCRIBE_TOPIC, checked
+from barnabas.api.results_by_id import results_by_id
 from barnabas.coordinators.group.consumer.description import not_described
 from barnabas.model.errors import ErrorCode
-from barnabas.model.promise import Promise, all_of
+from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
 from barnabas.security.acls.acl import ResourceType
 from barnabas.security.acls.operations import NOT_ASKED
@@ -25,21 +29,28 @@ NEEDS = checked(DESCRIBE_GROUP, DESCRIBE_TOPIC)
 
 
 def handle(broker: Broker, caller: Caller, request: ConsumerGroupDescribeRequest) -> Promise[ConsumerGroupDescribeResponse]:
-    served = consumer_protocol_is_served(broker)
-    may_describe = broker.access.allowed(caller, DESCRIBE_GROUP, request.group_ids)
+    if not consumer_protocol_is_served(broker):
+        unsupported = [not_described(group_id, ErrorCode.UNSUPPORTED_VERSION) for group_id in request.group_ids]
+        return Promise.kept(ConsumerGroupDescribeResponse(throttle_time_ms=0, groups=unsupported))
 
     def described(group_id: str) -> Promise[DescribedGroup]:
-        if not served:
-            return Promise.kept(not_described(group_id, ErrorCode.UNSUPPORTED_VERSION))
-        if group_id not in may_describe:
-            return Promise.kept(not_described(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED))
         if not group_id:
             return Promise.kept(not_described(group_id, ErrorCode.INVALID_GROUP_ID))
         found = broker.groups.run(group_id, lambda machine, _: machine.consumer.describe(group_id))
         return found.map(lambda group: _answer(broker, caller, request, group_id, group))
 
-    answers = all_of([described(group_id) for group_id in request.group_ids])
-    return answers.map(lambda groups: ConsumerGroupDescribeResponse(throttle_time_ms=0, groups=groups))
+    results = results_by_id(
+        broker,
+        caller,
+        request.group_ids,
+        response=ConsumerGroupDescribeResponse,
+        result=DescribedGroup,
+        need=DESCRIBE_GROUP,
+        operate=described,
+        refused=not_described,
+        denied=ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    )
+    return results.map(lambda groups: ConsumerGroupDescribeResponse(throttle_time_ms=0, groups=cast(list[DescribedGroup], groups)))
 
 
 def _answer(

@@ -2,18 +2,22 @@
 
 Behaviour: each id has its own result. TRANSACTIONAL_ID_NOT_FOUND for an id that was never used or
 that expired; NOT_COORDINATOR for an id that another broker coordinates. Topics that the caller may
-not describe are left out.
+not describe are left out. An id that is named again is described again, within the limit of
+:mod:`~barnabas.api.results_by_id`.
 
 Version notes: one version.
 """
 
 from __future__ import annotations
 
+from typing import cast
+
 from barnabas.api.broker import Broker
 from barnabas.api.needs import DESCRIBE_TOPIC, DESCRIBE_TRANSACTIONAL_ID, checked
+from barnabas.api.results_by_id import results_by_id
 from barnabas.coordinators.transaction.transaction import Transaction
 from barnabas.model.errors import ErrorCode
-from barnabas.model.promise import Promise, all_of
+from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -26,15 +30,20 @@ NEEDS = checked(DESCRIBE_TRANSACTIONAL_ID, DESCRIBE_TOPIC)
 
 
 def handle(broker: Broker, caller: Caller, request: DescribeTransactionsRequest) -> Promise[DescribeTransactionsResponse]:
-    may_describe = broker.access.allowed(caller, DESCRIBE_TRANSACTIONAL_ID, request.transactional_ids)
-
-    def describe(transactional_id: str) -> Promise[TransactionState]:
-        if transactional_id not in may_describe:
-            return Promise.kept(_unknown(transactional_id, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
-        return _describe(broker, caller, transactional_id)
-
-    described = all_of([describe(each) for each in request.transactional_ids])
-    return described.map(lambda states: DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states))
+    results = results_by_id(
+        broker,
+        caller,
+        request.transactional_ids,
+        response=DescribeTransactionsResponse,
+        result=TransactionState,
+        need=DESCRIBE_TRANSACTIONAL_ID,
+        operate=lambda transactional_id: _describe(broker, caller, transactional_id),
+        refused=_unknown,
+        denied=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    )
+    return results.map(
+        lambda states: DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=cast(list[TransactionState], states))
+    )
 
 
 def _describe(broker: Broker, caller: Caller, transactional_id: str) -> Promise[TransactionState]:

@@ -14,18 +14,26 @@ result. Share partitions from 6, INVALID_REQUEST before.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple, cast
 
 from barnabas.api.broker import Broker
 from barnabas.api.needs import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTIONAL_ID, checked
+from barnabas.api.sliced_answers import Steps
 from barnabas.coordinators.share.coordinator_keys import parse_coordinator_key
+from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, TopicPartition
+from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
 from barnabas.security.acls.acl import CLUSTER_NAME
+from barnabas.wire.compiler import part_encoder
 from barnabas.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.wire.types import EncodedElements
 
 NEEDS = checked(DESCRIBE_GROUP, DESCRIBE_TRANSACTIONAL_ID, CLUSTER_ACTION)
+
+# What a key costs, see `barnabas.api.sliced_answers`.
+KEY_US: Final = 5
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _SEVERAL_VERSION_MIN = 4
@@ -52,24 +60,35 @@ class _Location(NamedTuple):
     port: int = -1
 
 
-def handle(broker: Broker, caller: Caller, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+def handle(broker: Broker, caller: Caller, request: FindCoordinatorRequest) -> Answer[FindCoordinatorResponse]:
     if caller.version < _SEVERAL_VERSION_MIN:
-        found = _find(broker, caller, request.key_type, request.key)
+        found = _find(broker, caller, broker.metadata.image, request.key_type, request.key)
         return FindCoordinatorResponse(
             error_code=found.error, error_message=_MESSAGES[found.error], node_id=found.node_id, host=found.host, port=found.port
         )
-    coordinators = []
+    return broker.sliced_answers.make(broker, caller, _finding(broker, caller, request))
+
+
+def _finding(broker: Broker, caller: Caller, request: FindCoordinatorRequest) -> Steps[FindCoordinatorResponse]:
+    image = broker.metadata.image
+    encode = part_encoder(FindCoordinatorResponse, Coordinator, caller.version)
+    out, error_codes = bytearray(), []
     for key in request.coordinator_keys:
-        found = _find(broker, caller, request.key_type, key)
+        found = _find(broker, caller, image, request.key_type, key)
         # As in Kafka, the code needs no message except for a key type that does not exist.
         message = _MESSAGES[found.error] if request.key_type > _SHARE else ""
-        coordinators.append(
-            Coordinator(key=key, node_id=found.node_id, host=found.host, port=found.port, error_code=found.error, error_message=message)
+        encode(
+            Coordinator(key=key, node_id=found.node_id, host=found.host, port=found.port, error_code=found.error, error_message=message),
+            out,
         )
-    return FindCoordinatorResponse(coordinators=coordinators)
+        if found.error:
+            error_codes.append(found.error)
+        yield KEY_US
+    coordinators = EncodedElements(len(request.coordinator_keys), out, error_codes)
+    return FindCoordinatorResponse(coordinators=cast(list[Coordinator], coordinators))
 
 
-def _find(broker: Broker, caller: Caller, key_type: int, key: str) -> _Location:
+def _find(broker: Broker, caller: Caller, image: MetadataImage, key_type: int, key: str) -> _Location:
     if key_type == _SHARE and caller.version < _SHARE_VERSION_MIN:
         return _Location(ErrorCode.INVALID_REQUEST)
     need, denied = _NEEDED.get(key_type, (None, ErrorCode.NONE))
@@ -86,7 +105,6 @@ def _find(broker: Broker, caller: Caller, key_type: int, key: str) -> _Location:
     if partition is None:
         broker.internal_topics.create(topic)
         return _Location(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    image = broker.metadata.image
     led = image.topics.partition(TopicPartition(topic, partition))
     leader = image.cluster.brokers.get(led.leader) if led is not None else None
     endpoint = leader.endpoint(caller.listener) if leader is not None and not leader.fenced else None

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 # In a session a consumer names the partitions that it got records of, in ever new combinations;
 # those with few partitions are worth remembering.
 REMEMBERED_REQUESTS_MAX = 64
-# Requests of one length have their numbers at the same positions.
+# Lengths of requests. Of each length, only requests with their numbers at the same positions are
+# remembered.
 REMEMBERED_LAYOUTS_MAX = 16
 # A request with more partitions spends its time on reading them.
 PARTITIONS_MAX = 16
@@ -80,7 +81,7 @@ class FetchShortcut:
         self._flush_produces = flush_produces
         self._sessions = broker.fetch_sessions
         self._uses_topic_ids = route.version >= TOPIC_ID_VERSION_MIN
-        # By the length of a request: a function that takes the request apart, see _layout.
+        # By the length of a request; see _layout.
         self._layouts: dict[int, struct.Struct] = {}
         # The keys are the bytes between the numbers that change.
         self._known: dict[tuple[bytes, ...], _Remembered] = {}
@@ -94,12 +95,8 @@ class FetchShortcut:
         named = named_partitions(request)
         if len(named) > PARTITIONS_MAX or request.forgotten_topics_data or replica_id(request, self.route.version) >= 0:
             return
-        layout = self._layouts.get(len(frame)) or self._layout(frame, body, request)
+        layout = self._layout(frame, body, request)
         if layout is None:
-            return
-        _, _, *parts = layout.unpack(frame)
-        if tuple(parts[4::2]) != tuple(each.fetch_offset for each in named):
-            # Another request of this length has its numbers at other positions.
             return
         self._layouts[len(frame)] = layout
         client_id = read_request_prefix(frame).client_id
@@ -110,30 +107,46 @@ class FetchShortcut:
         """Takes requests apart: API and version, correlation id, fixed bytes, session and epoch,
         fixed bytes, and for each partition its offset and the fixed bytes behind it.
 
-        To prove the positions, write other numbers there: the bytes must decode to a request that
-        differs in these numbers and in nothing else.
+        None if the positions of the numbers cannot be proven, or if requests of this length already
+        have another layout: partitions that are spread otherwise over the topics, or topics whose
+        names have other lengths, put the numbers at other positions of as many bytes.
         """
-        if len(self._layouts) >= REMEMBERED_LAYOUTS_MAX:
+        known = self._layouts.get(len(frame))
+        if known is None and len(self._layouts) >= REMEMBERED_LAYOUTS_MAX:
             return None
         whole = frame.tobytes()
         session = _find_session(whole, body, request)
         offsets = _find_offsets(whole, session, request)
         if session < 0 or offsets is None:
             return None
-        changed = bytearray(whole)
-        _SESSION.pack_into(changed, session, ~request.session_id, ~request.session_epoch)
+        layout = _struct(session, offsets, len(whole))
+        if known is not None and known.format != layout.format:
+            return None
+        return layout if self._proven(frame, body, session, offsets) else None
+
+    def _proven(self, frame: memoryview, body: int, session: int, offsets: Sequence[int]) -> bool:
+        """Whether the numbers of this request are at these positions. The proof of another request
+        of this length says nothing about this one.
+
+        To prove it, invert every bit of the numbers there: the bytes must decode to a request with
+        these numbers inverted and everything else the same. So each number consists of exactly
+        these bytes, and any other number there has no effect on the rest.
+        """
+        changed = bytearray(frame)
+        session_id, epoch = _SESSION.unpack_from(frame, session)
+        _SESSION.pack_into(changed, session, ~session_id, ~epoch)
         for place in offsets:
-            _OFFSET.pack_into(changed, place, ~_OFFSET.unpack_from(whole, place)[0])
+            _OFFSET.pack_into(changed, place, ~_OFFSET.unpack_from(frame, place)[0])
         try:
             expected, _ = self.route.decode(frame, body)
             found, _ = self.route.decode(memoryview(changed), body)
         except DECODE_ERRORS:
-            return None
+            return False
         expected.session_id, expected.session_epoch = ~expected.session_id, ~expected.session_epoch
         for topic in expected.topics:
             for partition in topic.partitions:
                 partition.fetch_offset = ~partition.fetch_offset
-        return _struct(session, offsets, len(whole)) if found == expected else None
+        return bool(found == expected)
 
     # -- serving -----------------------------------------------------------------------------------
 

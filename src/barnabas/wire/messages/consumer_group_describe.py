@@ -53,4 +53,4 @@ class DescribedGroup:
 @response(key=69, versions="0-1", flexible="0+")
 class ConsumerGroupDescribeResponse:
     throttle_time_ms: Int32 = field()
-    groups: list[DescribedGroup] = field()
+    groups: list[DescribedGroup] = field(encodable=True)

@@ -18,4 +18,4 @@ class DeletableGroupResult:
 @response(key=42, versions="0-2", flexible="2+")
 class DeleteGroupsResponse:
     throttle_time_ms: Int32 = field()
-    results: list[DeletableGroupResult] = field()
+    results: list[DeletableGroupResult] = field(encodable=True)

@@ -43,10 +43,10 @@ class DescribeConfigsResult:
     error_message: String | None = field(nullable="0+")
     resource_type: Int8 = field()
     resource_name: String = field()
-    configs: list[DescribeConfigsResourceResult] = field()
+    configs: list[DescribeConfigsResourceResult] = field(encodable=True)
 
 
 @response(key=32, versions="1-4", flexible="4+")
 class DescribeConfigsResponse:
     throttle_time_ms: Int32 = field()
-    results: list[DescribeConfigsResult] = field()
+    results: list[DescribeConfigsResult] = field(encodable=True)

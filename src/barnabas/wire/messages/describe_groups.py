@@ -35,4 +35,4 @@ class DescribedGroup:
 @response(key=15, versions="0-6", flexible="5+")
 class DescribeGroupsResponse:
     throttle_time_ms: Int32 = field("1+", default=0, ignorable=True)
-    groups: list[DescribedGroup] = field()
+    groups: list[DescribedGroup] = field(encodable=True)

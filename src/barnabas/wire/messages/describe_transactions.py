@@ -30,4 +30,4 @@ class TransactionState:
 @response(key=65, versions="0", flexible="0+")
 class DescribeTransactionsResponse:
     throttle_time_ms: Int32 = field()
-    transaction_states: list[TransactionState] = field()
+    transaction_states: list[TransactionState] = field(encodable=True)

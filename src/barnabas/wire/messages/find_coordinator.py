@@ -29,4 +29,4 @@ class FindCoordinatorResponse:
     node_id: Int32 = field("0-3", default=0)
     host: String = field("0-3", default="")
     port: Int32 = field("0-3", default=0)
-    coordinators: list[Coordinator] = field("4+", default_factory=list)
+    coordinators: list[Coordinator] = field("4+", default_factory=list, encodable=True)
