@@ -89,7 +89,8 @@ class Tansu(Peer):
         engine = f"sqlite://{data}/tansu.db" if self._on_disk else "memory://tansu/"
         address = f"tcp://127.0.0.1:{port}"
         listening = ["--kafka-listener-url", address, "--kafka-advertised-listener-url", address]
-        return [str(builds.TANSU.program), "broker", *listening, "--storage-engine", engine]
+        # Tansu takes the path in the address from its working directory.
+        return ["env", "--chdir=/", str(builds.TANSU.program), "broker", *listening, "--storage-engine", engine]
 
 
 class NatsJetStream(Peer):
