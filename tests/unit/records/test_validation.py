@@ -181,11 +181,11 @@ def test_a_batch_with_an_impossible_count_costs_no_memory() -> None:
     )
 
 
-def tiny_records(count: int, *, timestamp_delta: int = 0) -> bytearray:
+def tiny_records(count: int) -> bytearray:
     """The smallest records that are valid, compressed to a few bytes."""
     body = bytearray()
     for offset_delta in range(count):
-        write_record(body, offset_delta=offset_delta, timestamp_delta=timestamp_delta, record=Record(0, 0, None, None))
+        write_record(body, offset_delta=offset_delta, timestamp_delta=0, record=Record(0, 0, None, None))
     batch = with_body(plain_batch(), compress(Codec.ZSTD, body))
     return bytearray(with_header(batch, attributes=Codec.ZSTD, record_count=count, last_offset_delta=count - 1))
 
